@@ -24,8 +24,8 @@ from c3sim.experiments.jobs import Workers
 from c3sim.experiments.plan import Plan, make_plan
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.sweep import sweep
-from c3sim.input import library
 from c3sim.simulation import runs
+from c3sim.spec.reading import library
 
 ONE_SPLIT = "[base, sp, 'rp:32', 'sp_rp:32', conccl, conccl_rp]"
 ALL_SPLITS = "[base, sp, rp, sp_rp, conccl, conccl_rp]"

@@ -16,9 +16,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from c3sim.api import compare, explain, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
-    from c3sim.input.building import Program, Workload, collective, copy, gemm, hold, stream_kernel
-    from c3sim.input.loading import load_hardware, load_workload, parse_workload
     from c3sim.result import Result
+    from c3sim.spec.reading.building import (
+        Program,
+        Workload,
+        collective,
+        copy,
+        gemm,
+        hold,
+        stream_kernel,
+    )
+    from c3sim.spec.reading.loading import load_hardware, load_workload, parse_workload
 
 __all__ = [
     "C3simError",
@@ -48,10 +56,13 @@ _HOME = {
     **dict.fromkeys(("compare", "explain", "run", "study", "sweep"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(
-        ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"), "c3sim.input.building"
+        ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"),
+        "c3sim.spec.reading.building",
     ),
-    **dict.fromkeys(("load_hardware", "load_workload", "parse_workload"), "c3sim.input.loading"),
-    "Program": "c3sim.input.building",
+    **dict.fromkeys(
+        ("load_hardware", "load_workload", "parse_workload"), "c3sim.spec.reading.loading"
+    ),
+    "Program": "c3sim.spec.reading.building",
     "Result": "c3sim.result",
 }
 

@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.trust import domains
-from c3sim.input.building import from_mapping
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.files import kept
-from c3sim.input.loading import (
+from c3sim.iterations.described import described_on, evaluate
+from c3sim.iterations.described import explain as explain_any
+from c3sim.notebook import Again, show_themselves
+from c3sim.output.kit.progress import heard, sweep_progress
+from c3sim.output.kit.progress import progress as progress_bar
+from c3sim.result import Result
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described, Iteration
+from c3sim.spec.reading.building import from_mapping
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.files import kept
+from c3sim.spec.reading.loading import (
     LoadedIteration,
     LoadedNode,
     LoadedWorkload,
@@ -30,16 +38,8 @@ from c3sim.input.loading import (
     open_workload,
     with_model,
 )
-from c3sim.input.settings import beyond_the_file, settings_of
-from c3sim.iterations.described import described_on, evaluate
-from c3sim.iterations.described import explain as explain_any
-from c3sim.notebook import Again, show_themselves
-from c3sim.output.kit.progress import heard, sweep_progress
-from c3sim.output.kit.progress import progress as progress_bar
-from c3sim.result import Result
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Described, Iteration
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.settings import beyond_the_file, settings_of
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def study(
     attributes, its ``to_dict()`` is plain data.
     """
     from c3sim.experiments.study import Options, run_study
-    from c3sim.input.loading import open_study
+    from c3sim.spec.reading.loading import open_study
 
     loaded = None if node is None else _opened(node)
     with heard(progress, progress_bar) as watcher:

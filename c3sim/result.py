@@ -1,4 +1,4 @@
-"""What a run returns: times of each task and of the whole, and the timeline. Plain frozen data."""
+"""Result of a run: times of each task and of the whole, and the timeline. Plain frozen data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Counter", "DrawResult", "RankClass", "Result", "Span", "TaskResult",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """What occupied a row of *owner* from *start* to *end* [s]: a kernel, a DMA command."""
+    """A bar in a row of *owner* from *start* to *end* [s]: a kernel, a DMA command."""
 
     owner: str  # "gpu0", "host"
     row: str  # of the owner: "stream.compute", "dma[3]", "nic"
@@ -104,7 +104,7 @@ class TaskResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassTime:
-    """Of one operator class: time in which it runs, and in which only it runs [s]."""
+    """Time of one operator class: time in which it runs, and in which only it runs [s]."""
 
     busy_s: float
     exposed_s: float

@@ -3,7 +3,7 @@ what that costs.
 """
 
 import c3sim
-from c3sim.input.loading import parse_workload
+from c3sim.spec.reading.loading import parse_workload
 
 GEMM = {"kind": "gemm", "m": 5120, "n": 5120, "k": 5120}
 

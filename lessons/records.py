@@ -10,8 +10,8 @@ from statistics import median
 from typing import Any
 
 from c3sim import load_hardware
-from c3sim.input.records import parse_record
-from c3sim.specs.record import Record
+from c3sim.spec.reading.records import parse_record
+from c3sim.spec.record import Record
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.measurements import merge
 from c3sim.validation.compare.record_files import record_files

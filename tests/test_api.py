@@ -15,9 +15,9 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.notes import auto_loss
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import alone, isolated, run_once
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import STRATEGIES, best_candidate, exhaustive
 
 NODE = load_hardware("mi300x-8").node

@@ -9,7 +9,7 @@ import pytest
 
 import c3sim
 from c3sim.experiments.outputs import FIELDS, TASK_FIELDS
-from c3sim.input.loading import parse_workload
+from c3sim.spec.reading.loading import parse_workload
 
 PAIR = "gemm-beside-all-gather"
 STUDY = """\

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from c3sim.input.library import find
+from c3sim.spec.reading.library import find
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "calibration-in-ci"
 WORKFLOW = Path(".github") / "workflows" / "calibration.yml"

@@ -9,8 +9,8 @@ from statistics import fmean
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.record_files import load
 
 pytestmark = pytest.mark.slow

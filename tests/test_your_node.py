@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import c3sim
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware
 
 PAGE = Path(__file__).parent.parent / "docs" / "your-node.md"
 MEASURED = 0.72277e-3  # s; bf16 GEMM of 8192 on MI355X, HipKittens analysis/bf16_gemm @f09e9685

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import c3sim
-from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.specs.hardware import Node
-from c3sim.specs.units import parse_quantity
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.units import parse_quantity
 from c3sim.validation.probing.plan import load_plan
 
 

@@ -15,7 +15,7 @@ import yaml
 
 import c3sim
 from c3sim.iterations.result import IterationResult
-from c3sim.specs.iteration import Iteration
+from c3sim.spec.iteration import Iteration
 
 MIB = 1 << 20
 SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch")

@@ -14,8 +14,8 @@ from pathlib import Path
 import yaml
 
 from c3sim.importers.loops import loop_workload
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.runs import isolated, run_once
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.validation.frameworks.plan import cases_of
 
 

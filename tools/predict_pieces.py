@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.validation.frameworks import operators_records, pieces_records
 from c3sim.validation.frameworks.plan import operators_of, pieces_of
 

@@ -40,7 +40,7 @@ def compare(
     changes = settings(set_)
     from c3sim.api import compare as run_all
     from c3sim.api import prepare
-    from c3sim.input.loading import is_iteration
+    from c3sim.spec.reading.loading import is_iteration
 
     agree, runs = agreeing(yes), RUNS if strategies == "all" else 1 + strategies.count(",")
     if is_iteration(workload):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from c3sim.input.library import Kind
+    from c3sim.spec.reading.library import Kind
 
 
 def _packaged(*kinds: Kind) -> Callable[[str], list[str]]:
@@ -15,7 +15,7 @@ def _packaged(*kinds: Kind) -> Callable[[str], list[str]]:
 
     def complete(incomplete: str) -> list[str]:
         from c3sim.errors import C3simError
-        from c3sim.input.library import names
+        from c3sim.spec.reading.library import names
 
         try:
             packaged = [name for kind in kinds for name in names(kind)]

@@ -14,8 +14,8 @@ from c3sim.errors import InputError
 
 if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
-    from c3sim.specs.hardware import Node
-    from c3sim.specs.workload import Workload
+    from c3sim.spec.hardware import Node
+    from c3sim.spec.workload import Workload
 
 MOST_SECONDS, MOST_BYTES = 60.0, 2.0**30
 
@@ -62,8 +62,8 @@ def agree_to_iteration(
 ) -> None:
     """Asks about so many *runs* of the iteration *name*, before more than a layer of it is made."""
     from c3sim.evaluation.effort import Effort, effort_of
-    from c3sim.input.loading import load_hardware, open_iteration
     from c3sim.iterations.described import sample_described
+    from c3sim.spec.reading.loading import load_hardware, open_iteration
 
     loaded = open_iteration(name)
     on = load_hardware(node or loaded.iteration.node).node

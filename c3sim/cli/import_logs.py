@@ -137,7 +137,7 @@ def import_logs(
 
 
 def _without_node(file: Path, format: str) -> InputError:
-    """What is said where no node is given, with the one that the header of *file* fits."""
+    """Message where no node is given, with the one that the header of *file* fits."""
     from c3sim.importers import fitting_nodes
 
     fitting = " or ".join(fitting_nodes(file, format)) if file.is_file() else ""

@@ -29,8 +29,8 @@ def import_workload(
     and how far the replay is off.
     """
     from c3sim.importers import import_iteration
-    from c3sim.input.loading import load_hardware
     from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.spec.reading.loading import load_hardware
 
     for path in (out, trace):
         if path is not None:

@@ -1,4 +1,4 @@
-"""Whether a name or a file is a node, GPU, workload, iteration, study, model or strategy."""
+"""True if a name or a file is a node, GPU, workload, iteration, study, model or strategy."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _KEYS = {
 
 
 def kind_of(name: str) -> str:
-    """What *name* is. Raises InputError: nothing of that name, with the nearest one."""
+    """Kind of *name*. Raises InputError: nothing of that name, with the nearest one."""
     from c3sim.errors import InputError
-    from c3sim.input import library
-    from c3sim.specs.words import unknown
+    from c3sim.spec.reading import library
+    from c3sim.spec.words import unknown
     from c3sim.strategies.table import STRATEGIES
 
     for kind in _KINDS:
@@ -46,7 +46,7 @@ def kind_of(name: str) -> str:
 def check_study(name: str) -> None:
     """Raises InputError for the name of a workload, node or model; it says what to do with it."""
     from c3sim.errors import InputError
-    from c3sim.input import library
+    from c3sim.spec.reading import library
 
     use: dict[Named, str] = {
         "workload": "'c3sim run' runs it",
@@ -63,9 +63,9 @@ def check_study(name: str) -> None:
 
 def _kind_of_file(path: Path) -> str:
     from c3sim.errors import InputError
-    from c3sim.input import library
-    from c3sim.input.files import display, read_document
-    from c3sim.input.hardware import ONLY
+    from c3sim.spec.reading import library
+    from c3sim.spec.reading.files import display, read_document
+    from c3sim.spec.reading.hardware import ONLY
 
     keys = read_document(path).data
     if keys.get("kind") == "iteration":

@@ -53,12 +53,14 @@ def lab(
 
 
 def opened(given: str, node: str | None) -> str:
-    """What the laboratory opens for *given*: itself, or the workload that a trace is written as."""
+    """Workload that the laboratory opens for *given*: itself, or the workload that a trace is
+    written as.
+    """
     return workload_of(given, node) if is_trace(given) else given
 
 
 def is_trace(given: str) -> bool:
-    """Whether *given* is a profiler's trace: a folder, or a file of JSON with events."""
+    """True if *given* is a profiler's trace: a folder, or a file of JSON with events."""
     path = Path(given)
     if path.suffix == ".json" and path.is_file():
         return b'"traceEvents"' in path.read_bytes()

@@ -49,7 +49,7 @@ def _entries(name: str) -> list[dict[str, str]]:
         from c3sim.strategies.table import STRATEGIES
 
         return [{"name": key, "description": entry.help} for key, entry in STRATEGIES.items()]
-    from c3sim.input.library import find, names
+    from c3sim.spec.reading.library import find, names
 
     return [
         {"name": each, "description": _description(kind, each), "file": str(find(kind, each))}
@@ -60,8 +60,8 @@ def _entries(name: str) -> list[dict[str, str]]:
 def _description(kind: Any, name: str) -> str:
     """The description in the file; for a file that does not load, its first error."""
     from c3sim.errors import C3simError
-    from c3sim.input.hardware import load_gpu
-    from c3sim.input.loading import (
+    from c3sim.spec.reading.hardware import load_gpu
+    from c3sim.spec.reading.loading import (
         load_any_model,
         load_hardware,
         load_study,

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from c3sim.cli.emit import say
 
 if TYPE_CHECKING:
-    from c3sim.input.hardware import LoadedNode
+    from c3sim.spec.reading.hardware import LoadedNode
 
 #: What most often differs, by its path in a node: written as comments, with the value so far.
 _OFTEN = (
@@ -52,8 +52,8 @@ def new(
     from pathlib import Path
 
     from c3sim.errors import InputError
-    from c3sim.input.hardware import load_gpu, load_hardware
     from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.spec.reading.hardware import load_gpu, load_hardware
 
     if not like:
         example = "mi300x-8" if kind == "node" else "mi300x"

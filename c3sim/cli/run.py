@@ -73,7 +73,7 @@ def run(
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
-    from c3sim.input.loading import is_iteration
+    from c3sim.spec.reading.loading import is_iteration
 
     agree = agreeing(yes)
     if is_iteration(workload):
@@ -142,8 +142,8 @@ def _band(
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.bands import uncertainty
     from c3sim.experiments.jobs import Workers
-    from c3sim.input.loading import load_hardware
-    from c3sim.input.paths import canonical
+    from c3sim.spec.reading.loading import load_hardware
+    from c3sim.spec.reading.paths import canonical
 
     plain, on = prepare(workload, node, changes)
     loaded = load_hardware(node or plain.node)

@@ -28,6 +28,6 @@ def schema(
       c3sim schema workload > workload.schema.json
       c3sim schema node
     """
-    from c3sim.input.schemas import json_schema
+    from c3sim.spec.reading.schemas import json_schema
 
     emit_json(json_schema(kind))

@@ -85,10 +85,10 @@ def sensitivity(
     from c3sim.experiments.outputs import output_name
     from c3sim.experiments.sensitivity import check_salib
     from c3sim.experiments.sensitivity import sensitivity as explore
-    from c3sim.input.paths import canonical
     from c3sim.output.kit.files import check_folder
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
+    from c3sim.spec.reading.paths import canonical
 
     check_salib()
     changes, output = settings(set_), output_name(output)
@@ -127,7 +127,7 @@ def _open(
     from c3sim.cli.kinds import kind_of
     from c3sim.errors import InputError
     from c3sim.experiments.sensitivity import make_target, workload_study
-    from c3sim.input.loading import open_study
+    from c3sim.spec.reading.loading import open_study
     from c3sim.strategies.table import unknown_strategy
 
     kind = kind_of(name)

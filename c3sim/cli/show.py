@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from c3sim.cli.spec_values import Row
-    from c3sim.input.hardware import LoadedNode
-    from c3sim.input.settings import Settings as SetValues
-    from c3sim.specs.study import Values
+    from c3sim.spec.reading.hardware import LoadedNode
+    from c3sim.spec.reading.settings import Settings as SetValues
+    from c3sim.spec.study import Values
 
 
 def show(
@@ -87,14 +87,14 @@ UNSEEN = (
 
 def _with_settings(name: str, changes: SetValues) -> LoadedNode:
     from c3sim.cli.spec_values import ANY_WORKLOAD
-    from c3sim.input.hardware import load_hardware
-    from c3sim.input.settings import node_with_settings
+    from c3sim.spec.reading.hardware import load_hardware
+    from c3sim.spec.reading.settings import node_with_settings
 
     return node_with_settings(load_hardware(name), changes, ANY_WORKLOAD, "set by hand")
 
 
 def _resolved(name: str, changes: SetValues) -> str:
-    from c3sim.input.write import node_text
+    from c3sim.spec.reading.write import node_text
 
     by_hand = [f"{path}={value}" for path, value in changes.items()]
     head = "  ".join([f"{name}, every value of it, by: c3sim show --resolved", *by_hand])
@@ -102,15 +102,15 @@ def _resolved(name: str, changes: SetValues) -> str:
 
 
 def _in_pieces(name: str) -> bool:
-    from c3sim.input.loading import load_workload
+    from c3sim.spec.reading.loading import load_workload
 
     return load_workload(name).schedule is not None
 
 
 def _written_out(name: str) -> str:
-    from c3sim.input.loading import load_hardware, load_workload
-    from c3sim.input.write import workload_text
     from c3sim.schedules import expanded
+    from c3sim.spec.reading.loading import load_hardware, load_workload
+    from c3sim.spec.reading.write import workload_text
 
     workload = load_workload(name)
     tasks = expanded(workload, load_hardware(workload.node).node)
@@ -134,7 +134,7 @@ def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
 
 def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import node_rows
-    from c3sim.input.hardware import load_gpu
+    from c3sim.spec.reading.hardware import load_gpu
 
     loaded = load_gpu(name)
     rows = [row for row in node_rows(loaded) if row.path.startswith("gpu.")]
@@ -144,7 +144,7 @@ def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import workload_rows
-    from c3sim.input.loading import load_hardware, open_workload
+    from c3sim.spec.reading.loading import load_hardware, open_workload
 
     loaded = open_workload(name)
     plain = loaded.workload
@@ -156,9 +156,9 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.input.loading import load_study
     from c3sim.output.kit.layout import add_row, make_table
-    from c3sim.specs.study import WITH_POINTS
+    from c3sim.spec.reading.loading import load_study
+    from c3sim.spec.study import WITH_POINTS
 
     study = load_study(name)
     # "kind" is what the file is: a study
@@ -206,9 +206,9 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
 
 
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.input.loading import load_any_model
     from c3sim.output.kit.text import size
-    from c3sim.specs.models import Transformer
+    from c3sim.spec.models import Transformer
+    from c3sim.spec.reading.loading import load_any_model
 
     model = load_any_model(name)
     data = model.model_dump(mode="json", by_alias=True) | {"parameters": model.parameters}
@@ -221,7 +221,7 @@ def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.input.loading import open_iteration
+    from c3sim.spec.reading.loading import open_iteration
 
     loaded = open_iteration(name)
     iteration = loaded.iteration
@@ -234,7 +234,7 @@ def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
 def _fields(spec: BaseModel) -> Any:
     """A table of what a file says, and of what it leaves out."""
     from c3sim.output.kit.layout import add_row, make_table
-    from c3sim.specs.fields import description_of, fields_of
+    from c3sim.spec.fields import description_of, fields_of
 
     table = make_table(["field", "value", "what it is"], [])
     data = spec.model_dump(mode="json", by_alias=True)

@@ -6,13 +6,13 @@ from collections.abc import Container
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from c3sim.input.documents import join
-from c3sim.input.loading import LoadedNode, LoadedWorkload
-from c3sim.input.paths import get_value, paths_of, unit_of
 from c3sim.output.kit.text import size, time_unit
-from c3sim.specs.hardware import Node
-from c3sim.specs.sourced import Calibrated, Leaf, provenance
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.documents import join
+from c3sim.spec.reading.loading import LoadedNode, LoadedWorkload
+from c3sim.spec.reading.paths import get_value, paths_of, unit_of
+from c3sim.spec.sourced import Calibrated, Leaf, provenance
+from c3sim.spec.workload import Workload
 
 #: Paths into a node are resolved against it where there is no other.
 ANY_WORKLOAD = Workload.model_validate(

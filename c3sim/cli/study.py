@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from c3sim.experiments.study import Kind, StudyResult
-    from c3sim.specs.study import Study
+    from c3sim.spec.study import Study
 
 WIDTH = 160  # characters of the tables that --out writes
 
@@ -86,11 +86,11 @@ def study(
     from c3sim.cli.progress import progress
     from c3sim.experiments.claims import verdicts
     from c3sim.experiments.study import kind_of
-    from c3sim.input.library import names
-    from c3sim.input.loading import open_study
     from c3sim.output.kit.files import make_folder
     from c3sim.output.kit.grid import remarks, rendered
     from c3sim.output.kit.layout import show
+    from c3sim.spec.reading.library import names
+    from c3sim.spec.reading.loading import open_study
 
     values = settings(set_)
     loaded = open_study(name)
@@ -131,7 +131,7 @@ def study(
 
 
 def _check_outputs(loaded: Study, kind: Kind, plot: str | None, out: str | None) -> None:
-    """Whether everything can be written and drawn, before the work. Raises InputError."""
+    """True if everything can be written and drawn, before the work. Raises InputError."""
     from c3sim.errors import InputError
     from c3sim.output.kit.files import check_folder, check_writable
     from c3sim.output.kit.look import check_picture

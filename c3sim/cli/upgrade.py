@@ -32,9 +32,9 @@ def upgrade(
     """
     from pathlib import Path
 
-    from c3sim.input.upgrade import hardware_files
-    from c3sim.input.upgrade import upgrade as upgraded
     from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.spec.reading.upgrade import hardware_files
+    from c3sim.spec.reading.upgrade import upgrade as upgraded
 
     results = [upgraded(file) for file in hardware_files(map(Path, files))]
     changed = [result for result in results if result.changes]

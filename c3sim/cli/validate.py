@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from c3sim.evaluation.effort import Effort
-    from c3sim.specs.record import Record
+    from c3sim.spec.record import Record
     from c3sim.validation.compare.verdict import Verdict
     from c3sim.validation.pages.check_page import Check
 
@@ -206,7 +206,7 @@ def _of_suite(records: Sequence[Record], suite: str, *, of_many: bool = False) -
     """
     found = [record for record in records if suite in ("", record.suite)]
     if not found and suite and not of_many:
-        from c3sim.specs.words import unknown
+        from c3sim.spec.words import unknown
 
         known = sorted({record.suite for record in records})
         raise InputError(unknown("suite", suite, known), "--suite")

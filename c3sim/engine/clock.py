@@ -26,7 +26,7 @@ import simpy
 
 
 class FlowSource(Protocol):
-    """What the clock asks of the flows between events."""
+    """Interface of the flows for the clock."""
 
     due: float  # when the first of them ends [s]; math.inf: none does
     changed: bool  # since rates were solved, so that *due* may be wrong

@@ -43,7 +43,7 @@ _LEFT_OVER = 1e-9  # share of a capacity that is more than rounding
 
 
 class Demand(NamedTuple):
-    """What one flow asks for. Its share at a bottleneck: rate = weight * level."""
+    """Demand of one flow. Its share at a bottleneck: rate = weight * level."""
 
     weight: float  # > 0
     cap: float  # >= 0, the rate it never exceeds; may be math.inf

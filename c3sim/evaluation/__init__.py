@@ -1,4 +1,4 @@
-"""What a user asks of one run: the result, notes on it, and where the time went.
+"""One run and its answer: result, notes, and where the time went.
 
 It knows strategies and simulation. It must not know studies, sweeps, tables or pictures.
 """

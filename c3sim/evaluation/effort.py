@@ -1,4 +1,5 @@
-"""What a run takes of this computer: time and memory, by counting events before anything is run.
+"""Cost of a run on this computer: time and memory, estimated by counting events before anything is
+run.
 
 Each task has so many events on each GPU that is simulated (one where folding lets it stand for
 all): launches, rounds of workgroups, chunks, commands. An event takes about EVENT_S, a launch the
@@ -14,8 +15,8 @@ from statistics import fmean
 
 from c3sim.schedules import expanded
 from c3sim.simulation.folding import can_fold
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import kind_of
 
 EVENT_S, UNIT_S = 100e-6, 1e-6  # of an event; of a launch, per compute unit
@@ -33,7 +34,7 @@ class Effort:
 
     @classmethod
     def mean(cls, efforts: Iterable[Effort]) -> Effort:
-        """Of one of *efforts*, in a row: the mean time, the largest memory."""
+        """Mean time and largest memory of *efforts* that run one after the other."""
         several = list(efforts)
         return cls(fmean(each.seconds for each in several), max(each.bytes for each in several))
 
@@ -43,7 +44,7 @@ class Effort:
 
 
 def effort_of(workload: Workload, node: Node) -> Effort:
-    """What one result of *workload* on *node* takes."""
+    """Time and memory that one result of *workload* on *node* takes."""
     workload = expanded(workload, node)
     alone = can_fold(workload, node)
     gpus = 1 if alone else node.ranks

@@ -17,8 +17,8 @@ from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Task, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Task, Workload
 from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import Best, best_candidate, strategy_name
 from c3sim.tasks.plan import kind_of, payload_bytes, plan
@@ -108,9 +108,9 @@ def _classes(workload: Workload, run: Run) -> dict[str, ClassTime]:
 
 
 def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, TaskRun]) -> float:
-    """What contention adds to compute [s]: the time in which compute runs on the slowest rank, less
-    that of a run in which compute and communication share nothing. A single compute task then runs
-    as it does *alone*.
+    """Time [s] that contention adds to compute: the time in which compute runs on the slowest rank,
+    less that of a run in which compute and communication share nothing. A single compute task then
+    runs as it does *alone*.
     """
     sides = {name: kind_of(task).side for name, task in workload.tasks.items()}
     if not {"compute", "communication"} <= set(sides.values()):
@@ -124,7 +124,7 @@ def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, Tas
 
 
 def _quantile(run: Run, share: float) -> float:
-    """Of the wall time [s], over the ways in which ranks may begin."""
+    """Quantile of the wall time [s], over the ways in which ranks may begin."""
     if not run.outcomes:
         return run.end
     weights = [outcome.probability for outcome in run.outcomes]

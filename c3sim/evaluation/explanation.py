@@ -37,8 +37,8 @@ from c3sim.shown import Shown
 from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, kinds_of, run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload, parse_after, task_order
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload, parse_after, task_order
 from c3sim.strategies.table import Best
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def reasons(
 
 
 def _of_lines(run: Run, name: str) -> Iterator[str]:
-    """What is counted of lines of the last cache, where somebody names a policy and it costs."""
+    """Lines of the last-level cache by task, where somebody names a policy and it costs."""
     counts = run.lines.get(name)
     if counts is None:
         return

@@ -35,8 +35,8 @@ from c3sim.errors import InputError
 from c3sim.result import Losses
 from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import isolated, kinds_of, run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Task, Workload, parse_after
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Task, Workload, parse_after
 from c3sim.strategies.table import best_candidate
 from c3sim.tasks.plan import kind_of
 
@@ -65,7 +65,7 @@ def overlap(isolated: Sequence[float], wall: float, least: float | None = None) 
     return Overlap(serial, least, ideal, speedup, fraction)
 
 
-#: What the host pays for commands of engines (specs/host.py).
+#: What the host pays for commands of engines (spec/host.py).
 _OF_COMMANDS = (
     *("copy_time", "first_copy_time", "pull_time", "batch_time", "batch_copy_time"),
     *("packet_time", "doorbell_time", "signal_time"),
@@ -153,7 +153,7 @@ class _Apart:
 
 
 def whole_of(workload: Workload, node: Node, strategy: str) -> Workload | None:
-    """What a schedule of *workload* is compared with: its pair in one piece, under *strategy*; None
+    """Baseline of the schedule of *workload*: its pair in one piece, under *strategy*; None
     where there is no schedule.
     """
     if workload.schedule is None:
@@ -168,7 +168,7 @@ def whole_of(workload: Workload, node: Node, strategy: str) -> Workload | None:
 def losses(
     node: Node, workload: Workload, wall: float, *, pair: Workload | None, serial: float
 ) -> Losses | None:
-    """Of a run of *workload* that takes *wall* s; None where it does not lose.
+    """Losses of a run of *workload* that takes *wall* s; None where it does not lose.
 
     *pair*: whole, what *workload* has in pieces. Without it *serial* [s] is what the tasks take
     one after the other.
@@ -211,8 +211,8 @@ def losses(
 def _by_removal(
     end: Callable[..., float], node: Node, workload: Workload, wall: float
 ) -> dict[str, float]:
-    """What *workload* gains without each cost [s]; those that it does not have are left out. What
-    sharing engines and the host costs counts where packets are free.
+    """Time [s] that *workload* gains without each cost; those that it does not have are left out.
+    What sharing engines and the host costs counts where packets are free.
     """
     free = without_packets(node)
     quick = end(free, workload)

@@ -1,4 +1,4 @@
-"""What a reader of a result should know: how a strategy chose, and why a run can beat the ideal."""
+"""Notes on a result: how a strategy chose, and why a run can beat the ideal."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from c3sim.evaluation.losses import Overlap, loss_note, one_after_the_other
 from c3sim.evaluation.trust import conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import REDUCTIONS
 from c3sim.strategies.table import Best, Candidate, exhaustive
 from c3sim.tasks.kind import ENGINES
@@ -24,7 +24,7 @@ LOSS = 0.001  # relative: a choice that is slower by less does not lose
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What notes are on: the run of the *best* candidate of *strategy*; *common*, *own*: against
+    """Subject of notes: the run of the *best* candidate of *strategy*; *common*, *own*: against
     isolated times of the baseline, and as run; the *pair* that it has in pieces, whole; what it
     *lost* where it loses.
     """
@@ -65,7 +65,7 @@ def notes(on: Noted) -> tuple[str, ...]:
 
 
 def _of_the_choice(on: Noted) -> Iterator[str]:
-    """What a strategy that chooses loses, against the best choice and against no strategy."""
+    """Loss of a strategy that chooses, against the best choice and against no strategy."""
     if on.strategy == "auto":
         rival, loss = auto_loss(on.best, on.node, exhaustive(on.workload, on.node))
         yield (
@@ -111,7 +111,7 @@ def _outside(best: Best, node: Node) -> list[str]:
 
 
 def _by_words(said: Mapping[str, str]) -> dict[str, list[str]]:
-    """What is *said* of tasks -> the tasks."""
+    """Group tasks by the text *said* of them."""
     names: dict[str, list[str]] = {}
     for name, words in said.items():
         names.setdefault(words, []).append(name)

@@ -31,7 +31,7 @@ class Part:
 
     @property
     def shared_s(self) -> float:
-        """What all kinds of sharing add."""
+        """Time [s] that all kinds of sharing add."""
         return self.time_s - self.unshared_s
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a library was calibrated on, and which tasks lie outside of it.
+"""Domain that a library was calibrated on, and which tasks lie outside of it.
 
 A *domain* is a box: the least and greatest value of each condition over the calibration records
 that the library's ``calibrated:`` entries name. Conditions are m, n, k of a GEMM by data type;
@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Task, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.kind import Conditions
 from c3sim.tasks.plan import kind_of
 

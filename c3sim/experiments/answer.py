@@ -37,10 +37,10 @@ from c3sim.experiments.draws import (
 )
 from c3sim.experiments.pairs import other_means
 from c3sim.experiments.study import Asked, Row, grouped, with_settings
-from c3sim.input.loading import LoadedNode, load_study
-from c3sim.input.paths import canonical
 from c3sim.iterations.described import evaluate
-from c3sim.specs.study import Band, Study
+from c3sim.spec.reading.loading import LoadedNode, load_study
+from c3sim.spec.reading.paths import canonical
+from c3sim.spec.study import Band, Study
 from c3sim.strategies.rewrites import is_memory_bound
 
 if TYPE_CHECKING:

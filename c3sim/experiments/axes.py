@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.documents import join
-from c3sim.input.loading import LoadedStudy
-from c3sim.input.paths import canonical, convert_value, is_whole, unit_of
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Range, Values
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.documents import join
+from c3sim.spec.reading.loading import LoadedStudy
+from c3sim.spec.reading.paths import canonical, convert_value, is_whole, unit_of
+from c3sim.spec.study import Range, Values
+from c3sim.spec.workload import Workload
 
 # more are a slip of the pen
 MOST = 10_000_000  # points of a study
@@ -44,7 +44,7 @@ class Axis:
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
-    """Whether *values* are numbers or None, so that their column holds floats."""
+    """True if *values* are numbers or None, so that their column holds floats."""
     return all(
         value is None or (isinstance(value, int | float) and not isinstance(value, bool))
         for value in values

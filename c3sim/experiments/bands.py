@@ -23,10 +23,10 @@ from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import OF_ITERATION, OUTPUTS, split_task_output
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
 from c3sim.experiments.setup import Setup, code_hash
-from c3sim.input.loading import LoadedNode
-from c3sim.specs.iteration import Described
-from c3sim.specs.sourced import Leaf
-from c3sim.specs.workload import Workload
+from c3sim.spec.iteration import Described
+from c3sim.spec.reading.loading import LoadedNode
+from c3sim.spec.sourced import Leaf
+from c3sim.spec.workload import Workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +51,7 @@ class Parameter:
 
     @property
     def log(self) -> bool:
-        """Whether it is sampled in logarithms."""
+        """True if it is sampled in logarithms."""
         return self.low > 0 and self.high > _DECADE * self.low
 
     def at(self, place: float) -> float | int:
@@ -135,7 +135,7 @@ class Sampler:
     workers: Workers
 
     def ask(self, samples: int) -> None:
-        """Whether to run so many *samples* (Workers.ask)."""
+        """Decide whether to run so many *samples* (Workers.ask)."""
         self.workers.ask(self.setup.effort, samples * len(self.setup.workloads))
 
     def rows(self, samples: Sequence[Settings], watcher: Watcher | None = None) -> list[Row]:

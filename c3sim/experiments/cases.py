@@ -12,12 +12,12 @@ from c3sim.errors import InputError
 from c3sim.experiments.plan import plan_of
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.setup import make_setup
-from c3sim.input.expressions import parse_expression
-from c3sim.input.loading import LoadedStudy, load_hardware
-from c3sim.input.paths import set_value
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Range, Scenario, Study
-from c3sim.specs.workload import Collective, Gemm, HostTask, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.expressions import parse_expression
+from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.study import Range, Scenario, Study
+from c3sim.spec.workload import Collective, Gemm, HostTask, Workload
 
 Task = TypeVar("Task")
 MOST_CASES = 100_000  # of a study; a sweep takes more

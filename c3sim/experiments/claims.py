@@ -32,7 +32,7 @@ class Claim:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the published figure meets *ours*: its band, or a tenth around it; None where
+        """True if the published figure meets *ours*: its band, or a tenth around it; None where
         either is not known.
         """
         if self.ours is None or (self.low is None and self.high is None):

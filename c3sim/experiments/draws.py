@@ -28,14 +28,14 @@ from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.experiments.cases import Case
 from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.paths import canonical, convert_value, is_of_workload, set_si
 from c3sim.result import Result
 from c3sim.simulation.runs import forget, isolated
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Alternative, Assumption
-from c3sim.specs.units import format_si
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.paths import canonical, convert_value, is_of_workload, set_si
+from c3sim.spec.study import Alternative, Assumption
+from c3sim.spec.units import format_si
+from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import baseline
 
 

@@ -17,19 +17,19 @@ from pydantic import BaseModel
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.experiments.cases import NONE, case_name, listed, located
-from c3sim.input.loading import LoadedIteration, open_iteration, with_model
-from c3sim.input.mistakes import checked, convert
-from c3sim.input.paths import is_of_workload, set_field, set_value
 from c3sim.iterations.build import Plan, build, plan
 from c3sim.iterations.measure import run_iteration
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
-from c3sim.specs.fields import annotation_of, fields_of
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
-from c3sim.specs.study import Scenario, Study
-from c3sim.specs.words import unknown
-from c3sim.specs.workload import Workload
+from c3sim.spec.fields import annotation_of, fields_of
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Iteration
+from c3sim.spec.reading.loading import LoadedIteration, open_iteration, with_model
+from c3sim.spec.reading.mistakes import checked, convert
+from c3sim.spec.reading.paths import is_of_workload, set_field, set_value
+from c3sim.spec.study import Scenario, Study
+from c3sim.spec.words import unknown
+from c3sim.spec.workload import Workload
 
 Model = TypeVar("Model", bound=BaseModel)
 

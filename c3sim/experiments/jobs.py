@@ -111,7 +111,9 @@ class Workers:
                 pass
 
     def ask(self, one: Effort, points: int) -> None:
-        """Whether to run so many *points* that each take *one*; ``agree`` raises where not."""
+        """Decide whether to run so many *points* that each take *one*; ``agree`` raises where
+        not.
+        """
         if self.agree is not None:
             self.agree(one.times(points, self.count(points)))
 

@@ -8,10 +8,10 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
-from c3sim.specs.iteration import Described
-from c3sim.specs.task import Kernel
-from c3sim.specs.words import alias, unknown
-from c3sim.specs.workload import Workload
+from c3sim.spec.iteration import Described
+from c3sim.spec.task import Kernel
+from c3sim.spec.words import alias, unknown
+from c3sim.spec.workload import Workload
 
 #: Outputs of a band and of a sensitivity study.
 OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")

@@ -29,9 +29,9 @@ from c3sim.experiments.setup import (
     located,
     make_setup,
 )
-from c3sim.input.loading import LoadedStudy, open_study
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import LoadedStudy, open_study
+from c3sim.spec.study import Study
 
 FORMAT = 1  # of the metadata of results
 # Parts of a study that decide no number, or, as the models, have a hash of their own.

@@ -16,15 +16,22 @@ from pydantic import ValidationError
 from c3sim.errors import C3simError, InputError
 from c3sim.experiments.outputs import read_output
 from c3sim.experiments.setup import Setup, code_hash
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.expressions import Expression, Lookup, parse_expression
-from c3sim.input.paths import canonical, get_value, is_of_workload, is_whole, set_si, set_value
 from c3sim.iterations.described import evaluate
 from c3sim.result import Result
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Described
-from c3sim.specs.words import unknown
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.expressions import Expression, Lookup, parse_expression
+from c3sim.spec.reading.paths import (
+    canonical,
+    get_value,
+    is_of_workload,
+    is_whole,
+    set_si,
+    set_value,
+)
+from c3sim.spec.words import unknown
+from c3sim.spec.workload import Workload
 
 Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
 Row = dict[str, Any]
@@ -87,7 +94,7 @@ class PointRunner:
     def holds(
         self, constraint: Expression, scenario: str, strategy: str, settings: Settings
     ) -> bool:
-        """Whether a point keeps *constraint*. Raises InputError."""
+        """True if a point keeps *constraint*. Raises InputError."""
         return bool(constraint.value(self._lookup(scenario, strategy, settings)))
 
     def result(self, scenario: str, strategy: str, settings: Settings) -> Result:

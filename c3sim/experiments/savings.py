@@ -13,7 +13,7 @@ from statistics import mean
 from typing import Any
 
 from c3sim.machine.energy import IDLE
-from c3sim.specs.sourced import Leaf
+from c3sim.spec.sourced import Leaf
 
 Account = Mapping[str, float]  # name of an energy -> J
 Ends = Mapping[str, tuple[float, float]]  # name of an energy -> ends of its interval over its value

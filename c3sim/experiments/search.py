@@ -20,12 +20,12 @@ from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
 from c3sim.experiments.setup import Setup, checked_constraints, code_hash, located, make_setup
-from c3sim.input.documents import join
-from c3sim.input.expressions import Expression
-from c3sim.input.loading import LoadedStudy, open_study
-from c3sim.input.paths import canonical, is_whole, unit_of
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Range, Search, Values
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.documents import join
+from c3sim.spec.reading.expressions import Expression
+from c3sim.spec.reading.loading import LoadedStudy, open_study
+from c3sim.spec.reading.paths import canonical, is_whole, unit_of
+from c3sim.spec.study import Range, Search, Values
 from c3sim.strategies.table import unknown_strategy
 
 

@@ -19,10 +19,10 @@ from c3sim.experiments.jobs import Watcher
 from c3sim.experiments.outputs import OUTPUTS, output_names
 from c3sim.experiments.points import Settings
 from c3sim.experiments.setup import Setup, make_setup
-from c3sim.input.loading import LoadedNode, LoadedStudy, load_hardware
-from c3sim.input.settings import settings_of
 from c3sim.iterations.described import subject
-from c3sim.specs.study import Scenario, Study
+from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware
+from c3sim.spec.reading.settings import settings_of
+from c3sim.spec.study import Scenario, Study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class Effect:
     index: Index | None = None
 
     def unknown(self, output: str) -> bool:
-        """Whether *output* has no value at an end."""
+        """True if *output* has no value at an end."""
         return self.low.get(output) is None or self.high.get(output) is None
 
     def swing(self, output: str) -> float:

@@ -14,13 +14,13 @@ from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import NONE, case_name, listed, located
 from c3sim.inference.kv import METHODS
-from c3sim.input.loading import load_hardware, load_model
-from c3sim.input.paths import set_field, set_value
-from c3sim.specs.fields import fields_of
-from c3sim.specs.hardware import Node
-from c3sim.specs.models import Transformer
-from c3sim.specs.study import Scenario, Serving, Study
-from c3sim.specs.words import unknown
+from c3sim.spec.fields import fields_of
+from c3sim.spec.hardware import Node
+from c3sim.spec.models import Transformer
+from c3sim.spec.reading.loading import load_hardware, load_model
+from c3sim.spec.reading.paths import set_field, set_value
+from c3sim.spec.study import Scenario, Serving, Study
+from c3sim.spec.words import unknown
 
 STEP_S, TOKEN_S, SIMULATED_S = 20e-6, 0.25e-6, 0.1
 REQUEST_BYTES = 500.0

@@ -16,15 +16,21 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.documents import join
-from c3sim.input.expressions import TRUTH, WORDS, Expression, check_constraint, parse_expression
-from c3sim.input.loading import LoadedStudy, load_hardware
-from c3sim.input.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.iterations.described import subject
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import WITH_POINTS, Scenario
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.documents import join
+from c3sim.spec.reading.expressions import (
+    TRUTH,
+    WORDS,
+    Expression,
+    check_constraint,
+    parse_expression,
+)
+from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.reading.paths import get_value, is_of_workload, set_value, unit_of
+from c3sim.spec.study import WITH_POINTS, Scenario
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import unknown_strategy
 
 # packages that show results and compute none; and the data folders, which a wheel has inside the

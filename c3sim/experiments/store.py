@@ -76,7 +76,7 @@ class Store:
         )
 
     def _is_whole(self, path: Path, names: Sequence[str]) -> bool:
-        """Whether *path* is there and has these columns; a damaged file is renamed."""
+        """True if *path* is there and has these columns; a damaged file is renamed."""
         if not path.exists():
             return False
         with suppress(InputError):

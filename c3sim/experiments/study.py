@@ -31,13 +31,13 @@ from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.evaluation.shares import Progress
 from c3sim.experiments import papers
 from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
-from c3sim.input.loading import LoadedStudy, load_hardware
 from c3sim.output.kit import look
 from c3sim.shown import Shown
-from c3sim.specs.hardware import Node
-from c3sim.specs.sourced import Leaf
-from c3sim.specs.study import Study
-from c3sim.specs.words import unknown
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.sourced import Leaf
+from c3sim.spec.study import Study
+from c3sim.spec.words import unknown
 from c3sim.strategies.table import unknown_strategy
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ class Asked:
         return self.study.published if node.name == self.study.node else {}
 
     def ask(self, one: Effort, cases: int, jobs: int | None = None) -> None:
-        """Whether to run so many *cases* that each take *one*; ``agree`` raises where not. *jobs*:
-        of a kind that runs in fewer processes than it is given.
+        """Decide whether to run so many *cases* that each take *one*; ``agree`` raises where not.
+        *jobs*: of a kind that runs in fewer processes than it is given.
         """
         if self.options.agree is not None:
             jobs = jobs or self.options.n_jobs or (os.cpu_count() or 1)

@@ -123,7 +123,7 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
 
 
 def _agrees(columns: dict[str, str], flop: float, time: float) -> bool:
-    """Whether the printed rate is FLOP / time, where there is one."""
+    """True if the printed rate is FLOP / time, where there is one."""
     for name, text in columns.items():
         if name.endswith("gflops"):
             try:
@@ -161,7 +161,7 @@ class Values:
 
 @dataclass
 class Bench:
-    """What the log says outside the tables."""
+    """Facts of the log outside its tables."""
 
     versions: list[str] = field(default_factory=list)
     device: str = ""

@@ -15,10 +15,10 @@ from pydantic import Field
 
 from c3sim.errors import InputError
 from c3sim.importers.values import dtype_of
-from c3sim.input.loading import load_file
-from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Count, Extent, Time
-from c3sim.specs.task import DTYPE_BYTES, Dtype, Operator
+from c3sim.spec.base import Spec
+from c3sim.spec.quantities import Count, Extent, Time
+from c3sim.spec.reading.loading import load_file
+from c3sim.spec.task import DTYPE_BYTES, Dtype, Operator
 
 _MARKS = ("ctrlDeps", "dataDeps", "ctrl_deps", "data_deps", "COMP_NODE", "COMM_COLL_NODE")
 
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether a GPU runs it: what communicates, and computation that no host is said to do."""
+        """True if a GPU runs it: what communicates, and computation that no host is said to do."""
         if self.type.startswith("COMM_"):
             return True
         return self.type == "COMP_NODE" and not self.attributes.get("is_cpu_op", False)
@@ -57,7 +57,7 @@ class Node:
 
 
 def is_chakra(data: bytes) -> bool:
-    """Whether unpacked *data* looks like a Chakra trace, not like one of a profiler."""
+    """True if unpacked *data* looks like a Chakra trace, not like one of a profiler."""
     head = data[:4096]
     if head.lstrip()[:1] not in (b"{", b"["):
         return b"\0" in head or not _is_text(head)
@@ -366,7 +366,7 @@ def _events(
 
 
 def _message(node: Node, told: NodeSide, side: Side, ranks: int) -> dict[str, Any]:
-    """What a profiler says of a collective."""
+    """Collective as a profiler's events tell it."""
     _, types = _shapes(node, told)
     dtype = next((found for each in types if (found := dtype_of(each))), told.dtype)
     group = str(node.attributes.get("pg_name", ""))
@@ -411,7 +411,9 @@ def _tensor(each: Any) -> Any:
 
 
 class NodeSide(Spec):
-    """Of the nodes whose name has *name* (a regular expression); the first that fits counts."""
+    """Facts on the nodes whose name has *name* (a regular expression); the first that fits
+    counts.
+    """
 
     name: str
     time: Time | None = None
@@ -426,7 +428,7 @@ class NodeSide(Spec):
 
 
 class Side(Spec):
-    """Of a whole trace."""
+    """Facts on a whole trace."""
 
     schema_version: Literal[1] = Field(1, alias="schema")
     kind: Literal["chakra"] = "chakra"
@@ -441,7 +443,7 @@ class Side(Spec):
     nodes: tuple[NodeSide, ...] = ()
 
     def of(self, name: str) -> NodeSide:
-        """What is said of the node *name*."""
+        """Entry of the node *name*."""
         return next((each for each in self.nodes if re.search(each.name, name)), _NOTHING)
 
 

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from c3sim.errors import InputErrors
 from c3sim.importers.result import Given, ImportResult, KernelTimes, Overlap, Remark
-from c3sim.input.checks.workload import check_workload
-from c3sim.specs.record import Record, record_id
+from c3sim.spec.reading.checks.workload import check_workload
+from c3sim.spec.record import Record, record_id
 
 
 def us(value: float) -> float:
@@ -112,7 +112,7 @@ class Collector:
 
 
 def _fault(record: dict[str, Any]) -> str:
-    """What is wrong with *record*; empty where nothing is."""
+    """Mistake in *record*; empty where there is none."""
     try:
         check_workload(Record.model_validate(record).workload)
     except ValidationError as error:

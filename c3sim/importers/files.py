@@ -14,12 +14,12 @@ from c3sim.evaluation.effort import Effort
 from c3sim.importers.formats import find_format
 from c3sim.importers.loops import records_of_loops
 from c3sim.importers.result import Given, ImportResult, LoopTrace, Remark, Role
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.files import MIB, read_bytes
-from c3sim.input.hardware import load_hardware
-from c3sim.input.library import names
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.files import MIB, read_bytes
+from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.library import names
+from c3sim.spec.record import Record
 
 PARAMETERS = (
     "on NVIDIA GPUs TransferBench has launch parameters in managed memory, which adds 80 to 390 us"
@@ -36,7 +36,9 @@ ROLES: tuple[Role, ...] = ("calibration", "validation")
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What the user says about the logs; *known* is the node, if there is one of that name."""
+    """Facts that the user gives about the logs; *known* is the node, if there is one of that
+    name.
+    """
 
     node: str
     role: Role
@@ -123,7 +125,7 @@ def read_log(path: Path, *, large: bool = False) -> tuple[str, str]:
 
 
 def effort_of_logs(paths: Sequence[Path]) -> Effort:
-    """What reading *paths* takes, files or folders of traces, by the size of their text."""
+    """Time and memory of reading *paths*, files or folders of traces, by the size of their text."""
     files = [file for path in paths for file in (path.iterdir() if path.is_dir() else (path,))]
     sizes = [_text_bytes(file) for file in files if file.is_file()]
     return Effort(READ_S * sum(sizes), MEMORY * max(sizes, default=0.0))
@@ -181,7 +183,7 @@ def _other_device(result: ImportResult, target: Target) -> list[Remark]:
 
 
 def _conditions(result: ImportResult, target: Target) -> list[Remark]:
-    """What the times of a format hold beside the work, on the node's GPUs."""
+    """Remarks on times of a format that hold more than the work, on the node's GPUs."""
     gpu = target.known.gpu.name if target.known else ""
     if result.format == "TransferBench" and "NVIDIA" in gpu and result.records:
         return [Remark(PARAMETERS)]
@@ -189,7 +191,7 @@ def _conditions(result: ImportResult, target: Target) -> list[Remark]:
 
 
 def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
-    """What keeps the node from running the records, such as a library it does not describe."""
+    """Remarks on why the node cannot run the records, such as a library it does not describe."""
     if target.known is None:
         return []
     reasons: dict[str, int] = {}

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pkgutil import iter_modules
 
 from c3sim.errors import InputError
-from c3sim.specs.words import unknown
+from c3sim.spec.words import unknown
 
 from .result import Format
 

@@ -113,7 +113,7 @@ def _kernel(event: Mapping[str, Any], links: Links, sizes: Sizes, backend: str) 
 
 
 def group_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the trace says of the job's ranks; empty where it says nothing."""
+    """Ranks of the job, as the trace tells them; empty where it does not."""
     group = document.get("distributedInfo")
     return group if isinstance(group, dict) else {}
 
@@ -125,7 +125,7 @@ def _listed(document: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def origin_of(document: Mapping[str, Any], backend: str) -> Origin:
-    """What the trace says of software and machine."""
+    """Software and machine, as the trace tells them."""
     group = group_of(document)
     properties = [p for p in _listed(document, "deviceProperties") if isinstance(p, dict)]
     versions = ["PyTorch profiler"]
@@ -233,7 +233,7 @@ def _number(args: Any, key: str) -> int | None:
 
 
 def _identity(operator: Event) -> tuple[object, ...]:
-    """What tells two operators of one trace apart: thread, external id, name, start, duration."""
+    """Identity of an operator in a trace: thread, external id, name, start, duration."""
     external = _number(operator.get("args"), "External id")
     times = _time(operator, "ts"), _time(operator, "dur")
     return *_thread_of(operator), external, operator.get("name"), *times

@@ -1,4 +1,4 @@
-"""What an importer is, what it is given beside the text of a log, and what it returns.
+"""Interface of an importer: what it is given beside the text of a log, and its result.
 
 An importer opens no file and asks nobody.
 """
@@ -15,7 +15,7 @@ Role = Literal["calibration", "validation"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a log does not know about itself, from the user; *assume*: facts that it lacks."""
+    """Facts that a log lacks, from the user; *assume*: facts that it lacks."""
 
     node: str
     origin: str  # file name and hash, as it goes into the records

@@ -39,7 +39,7 @@ LATE = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """What a trace says about where it comes from."""
+    """Origin of a trace."""
 
     suite: str
     software: str

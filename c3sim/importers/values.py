@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.specs.units import format_si, parse_quantity
-from c3sim.specs.words import unknown
+from c3sim.spec.units import format_si, parse_quantity
+from c3sim.spec.words import unknown
 
 OPS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
 OP_WORDS = {op: op.replace("_", "-") for op in OPS}

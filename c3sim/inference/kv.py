@@ -7,12 +7,12 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.models import Transformer
-from c3sim.specs.study import Serving
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.models import Transformer
+from c3sim.spec.reading.loading import parse_workload
+from c3sim.spec.study import Serving
+from c3sim.spec.workload import Workload
 
 
 def node_of(node: Node, serving: Serving) -> Node:

@@ -29,7 +29,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.inference.kv import Fetch, copies_of, hit_tokens, token_room
 from c3sim.inference.steps import Batch, Steps
-from c3sim.specs.study import Serving
+from c3sim.spec.study import Serving
 
 
 def serve(serving: Serving, steps: Steps, fetch: Fetch) -> list[Request]:

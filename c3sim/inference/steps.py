@@ -22,15 +22,15 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.inference.kv import HOSTS, Fetch, kv_bytes_per_gpu, workload_of
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.models import Transformer
+from c3sim.spec.hardware import Node
+from c3sim.spec.models import Transformer
 
 MOST_COPIES = 64  # of a fetch that are simulated beside a layer
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one step runs."""
+    """Requests of one step."""
 
     prompt: int = 0  # tokens of prompts
     context: int = 0  # tokens whose KV is read for prompts

@@ -31,12 +31,12 @@ from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, Replicas, Shards
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit, Units, transformer_units
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Ddp, Fsdp, Iteration
-from c3sim.specs.models import Dlrm, Transformer
-from c3sim.specs.task import Operator
-from c3sim.specs.words import unknown
-from c3sim.specs.workload import Copy, HostThreads, Loop, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Ddp, Fsdp, Iteration
+from c3sim.spec.models import Dlrm, Transformer
+from c3sim.spec.task import Operator
+from c3sim.spec.words import unknown
+from c3sim.spec.workload import Copy, HostThreads, Loop, Workload
 
 
 def hand_on(builder: Builder, operators: OperatorSet, planned: Plan, direction: str) -> None:
@@ -59,7 +59,7 @@ DEFAULT_PROFILES = ("framework_alone", "framework")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """What a description comes to on a node: kinds of parallelism and their degrees."""
+    """A description resolved on a node: kinds of parallelism and their degrees."""
 
     iteration: Iteration
     model: Model
@@ -93,7 +93,7 @@ class Plan:
 
     @property
     def layers(self) -> int:
-        """Of the model that run, on all GPUs."""
+        """Layers of the model that run, on all GPUs."""
         if isinstance(self.model, Dlrm):
             return 0
         return self.model.layers if self.iteration.layers is None else self.iteration.layers

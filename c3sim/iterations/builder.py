@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from c3sim.iterations.mesh import Group
 from c3sim.iterations.steps import Exchange, Op, Step
-from c3sim.specs.hardware import Node
-from c3sim.specs.host import HostCall, HostProfile
-from c3sim.specs.task import Dtype, Operator
-from c3sim.specs.workload import Collective, Copy, Task
+from c3sim.spec.hardware import Node
+from c3sim.spec.host import HostCall, HostProfile
+from c3sim.spec.task import Dtype, Operator
+from c3sim.spec.workload import Collective, Copy, Task
 
 COMPUTE, COMMUNICATION, COPIES = "compute", "communication", "copies"
 
@@ -108,7 +108,7 @@ class Builder:
         self.awaits([name])
 
     def awaits(self, names: Iterable[str]) -> None:
-        """What is launched next on the compute stream waits for *names*."""
+        """Make the next launch on the compute stream wait for *names*."""
         self._awaited += [(name, 0) for name in names]
 
     def _calls(self, op: Op) -> float:

@@ -12,16 +12,6 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
-from c3sim.input.loading import (
-    LoadedIteration,
-    is_iteration,
-    load_workload,
-    open_iteration,
-    with_model,
-)
-from c3sim.input.mistakes import with_places
-from c3sim.input.paths import is_of_workload, set_field, set_si, set_value
-from c3sim.input.settings import Settings
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import Measured, layers_to_run, measure
@@ -30,10 +20,20 @@ from c3sim.iterations.runs import Change, Numbers
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import FIELDS, Described, DlrmInPlace, Iteration, TransformerInPlace
-from c3sim.specs.models import Dlrm, Transformer
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import FIELDS, Described, DlrmInPlace, Iteration, TransformerInPlace
+from c3sim.spec.models import Dlrm, Transformer
+from c3sim.spec.reading.loading import (
+    LoadedIteration,
+    is_iteration,
+    load_workload,
+    open_iteration,
+    with_model,
+)
+from c3sim.spec.reading.mistakes import with_places
+from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_value
+from c3sim.spec.reading.settings import Settings
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import best_candidate, best_workload, strategy_name
 
 
@@ -43,7 +43,7 @@ def subject(name_or_path: str | Path, node: Node | None = None) -> Workload:
     """
     if not is_iteration(name_or_path):
         return load_workload(name_or_path)
-    from c3sim.input.loading import load_hardware
+    from c3sim.spec.reading.loading import load_hardware
 
     loaded = open_iteration(name_or_path)
     return described(loaded, node or load_hardware(loaded.iteration.node).node)
@@ -204,7 +204,7 @@ def _figures(numbers: Numbers) -> dict[str, float]:
 
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
-    """What its settings and its *strategy* make of every workload that is simulated for it."""
+    """Function that applies its settings and *strategy* to every workload simulated for it."""
 
     def change(built: Workload) -> Workload:
         for path, value, style in workload.changes:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import Unit, Units
-from c3sim.specs.models import Dlrm
+from c3sim.spec.models import Dlrm
 
 
 def dlrm_units(

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from c3sim.evaluation.evaluate import best_of
-from c3sim.input.loading import with_model
 from c3sim.iterations.build import Built, Model, build, plan
 from c3sim.iterations.described import changes_of
 from c3sim.iterations.measured import layers_to_run, of_all_batches
 from c3sim.iterations.runs import Change, launched, numbers_of
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import average_before, simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Described, Iteration
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described, Iteration
+from c3sim.spec.reading.loading import with_model
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import strategy_name
 from c3sim.tasks.plan import kind_of
 
@@ -40,7 +40,7 @@ class Glance:
 
 
 def glance(workload: Workload, node: Node, strategy: str) -> Glance:
-    """Of models that have been checked against each other. Raises InputError(s)."""
+    """First look at an iteration whose models have been checked. Raises InputError(s)."""
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
         loaded = with_model(workload.iteration)

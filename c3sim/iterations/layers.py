@@ -29,13 +29,15 @@ from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.steps import Exchange, Op, Step
-from c3sim.specs.host import HostCall
-from c3sim.specs.models import Transformer
+from c3sim.spec.host import HostCall
+from c3sim.spec.models import Transformer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scores:
-    """Of *batch* heads of all sequences, *width* wide: *rows* new tokens that see *seen*."""
+    """Attention scores of *batch* heads of all sequences, *width* wide: *rows* new tokens that see
+    *seen*.
+    """
 
     o: OperatorSet
     batch: int
@@ -134,7 +136,7 @@ def _of_attention(op: Op) -> Op:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
-    """What one GPU has of a layer: *sequences* of *tokens* new tokens behind *context* others, a
+    """One GPU's part of a layer: *sequences* of *tokens* new tokens behind *context* others, a
     part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
     experts. *training*: dropout is on.
     """
@@ -384,7 +386,7 @@ class Layer:
         return [Exchange(name, "all_gather", self.size)] if self._splits() else []
 
     def _sum(self, name: str) -> list[Step]:
-        """Of the parts of all GPUs: of all tokens, or each of its own."""
+        """Collective that sums the parts of all GPUs: of all tokens, or each of its own."""
         if self.share.tensor == 1:
             return []
         return [Exchange(name, "reduce_scatter" if self._splits() else "all_reduce", self.size)]

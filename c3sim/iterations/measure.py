@@ -10,9 +10,9 @@ from c3sim.iterations.runs import Change, Numbers, Runs
 from c3sim.machine.energy import IDLE, by_component, components_of
 from c3sim.result import ClassTime, TaskResult
 from c3sim.simulation.exposure import CLASSES
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Iteration
+from c3sim.spec.workload import Collective
 
 
 def run_iteration(

@@ -14,12 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from c3sim.input.checks.on_node import check_on_node
 from c3sim.iterations.build import Model, Plan, build, plan
 from c3sim.iterations.runs import Change, Numbers, Runs, launched
 from c3sim.simulation.simulate import average_before
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Iteration
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Iteration
+from c3sim.spec.reading.checks.on_node import check_on_node
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
@@ -38,12 +38,12 @@ class Measured:
 
     @property
     def numbers(self) -> Numbers:
-        """Of the whole iteration."""
+        """Figures of the whole iteration."""
         return self.whole(self.low.numbers, self.high.numbers)
 
     @property
     def waits_for_host(self) -> bool:
-        """Whether launches take longer than one pass, of all layers, comes out."""
+        """True if launches take longer than one pass, of all layers, comes out."""
         one = self.high.numbers
         if self.few != self.more:
             one = self.low.numbers.at(one, self.few, self.more, self.planned.own_layers)
@@ -57,14 +57,14 @@ class Measured:
         return self.whole(low, high)
 
     def whole(self, low: Numbers, high: Numbers) -> Numbers:
-        """Of all layers, and of all micro batches of a pipeline."""
+        """Figures of all layers, and of all micro batches of a pipeline."""
         if self.few != self.more:
             high = low.at(high, self.few, self.more, self.planned.own_layers)
         return of_all_batches(self.planned, high)
 
 
 def of_all_batches(planned: Plan, one: Numbers) -> Numbers:
-    """Of all micro batches of a pipeline, if it is one, from *one* of all layers."""
+    """Times of all micro batches of a pipeline, if it is one, from *one* of all layers."""
     return one if planned.stages == 1 else in_pipeline(planned, one)
 
 

@@ -18,7 +18,7 @@ from c3sim.iterations.build import Plan
 from c3sim.iterations.optimizers import MASTER
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit
-from c3sim.specs.models import Dlrm
+from c3sim.spec.models import Dlrm
 
 MOMENTS = 2
 

@@ -11,10 +11,10 @@ from math import ceil
 
 from c3sim.errors import InputError
 from c3sim.iterations.steps import Op
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.parts import Operators
-from c3sim.specs.task import DTYPE_BYTES, Dtype, Kernel, Operator
-from c3sim.specs.workload import Gemm
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.parts import Operators
+from c3sim.spec.task import DTYPE_BYTES, Dtype, Kernel, Operator
+from c3sim.spec.workload import Gemm
 
 #: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
 #: 2307.08691, section 3.3 (64 or 128).

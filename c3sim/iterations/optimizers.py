@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from c3sim.errors import InputError
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.task import Kernel
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.task import Kernel
 
 #: name -> tensors read and written, of a pass over all parameters
 ADAMW = {

@@ -18,8 +18,8 @@ from c3sim.iterations.builder import COPIES, Builder
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op, Step
 from c3sim.iterations.units import Unit
-from c3sim.specs.host import HostCall
-from c3sim.specs.iteration import Ddp, Fsdp
+from c3sim.spec.host import HostCall
+from c3sim.spec.iteration import Ddp, Fsdp
 
 #: torch.distributed: the first bucket, so that communication begins early.
 FIRST_BUCKET = 2.0**20

@@ -13,7 +13,7 @@ from typing import Any
 from c3sim.inference.steps import layer_gemms
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op, Step
-from c3sim.specs.models import Transformer
+from c3sim.spec.models import Transformer
 
 
 class Projections:
@@ -47,8 +47,9 @@ class Projections:
     def gradients(
         self, names: tuple[str, ...], exchange: list[Step] | None = None, bias: bool = True
     ) -> list[Step]:
-        """Of products of one input, the last first: of the input, then of weights and bias.
-        *exchange*: what the sum of the input's gradients goes through, beside the last weights.
+        """Gradients of products of one input, the last first: of the input, then of weights and
+        bias. *exchange*: what the sum of the input's gradients goes through, beside the last
+        weights.
         """
         steps: list[Step] = []
         for number, name in enumerate(reversed(names)):

@@ -1,4 +1,4 @@
-"""What an iteration gives: plain frozen data."""
+"""Result of an iteration: plain frozen data."""
 
 from __future__ import annotations
 

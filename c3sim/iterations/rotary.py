@@ -14,8 +14,8 @@ from c3sim.iterations.steps import Op, Step
 
 
 def rotary(o: OperatorSet, queries: float, keys: float) -> list[Step]:
-    """Of so many numbers of queries and of keys. Tokens lie outside heads in them, so that every
-    kernel but the sum finds its elements one by one. The backward pass keeps only the result.
+    """Kernels for *queries* and *keys* elements; layout [tokens, heads, dim], so that all kernels
+    but the sum read with a stride. The backward pass keeps only the result.
     """
     if o.fused:
         return [o.elementwise("rotary", queries + keys, 1, 1)]

@@ -11,15 +11,15 @@ from c3sim.machine.energy import IDLE
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 
 Change = Callable[[Workload], Workload]
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What a run gives that is linear in the number of layers."""
+    """Figures of a run that are linear in the number of layers."""
 
     wall: float = 0.0
     compute: float = 0.0
@@ -146,7 +146,7 @@ class Runs:
 
 
 def numbers_of(built: Built, run: Run) -> Numbers:
-    """What *run*, of both sides, says by itself: wall time, host, busy and exposed classes."""
+    """Figures of *run*, of both sides: wall time, host, busy and exposed classes."""
     shares = busy_and_exposed(run, built.classes)
     return Numbers(
         wall=run.end,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from c3sim.specs.host import HostCall
-from c3sim.specs.task import Kernel, Operator
-from c3sim.specs.workload import Gemm
+from c3sim.spec.host import HostCall
+from c3sim.spec.task import Kernel, Operator
+from c3sim.spec.workload import Gemm
 
 #: What the host calls for an operator of a class, if nothing else is said.
 CALLS: dict[Operator, HostCall] = {
@@ -47,7 +47,7 @@ class Op:
 
     @property
     def host_calls(self) -> Mapping[HostCall, float]:
-        """What the host calls for it; nothing is known of optimizers."""
+        """Calls that the host makes for it; nothing is known of optimizers."""
         if self.calls is not None:
             return self.calls
         call = CALLS.get(self.operator)

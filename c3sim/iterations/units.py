@@ -10,7 +10,7 @@ from math import ceil
 from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Exchange, Op, Step
-from c3sim.specs.models import Transformer
+from c3sim.spec.models import Transformer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ class Units:
 
     @property
     def parameters(self) -> int:
-        """Of one GPU, all unsharded."""
+        """Parameters of one GPU, all unsharded."""
         return self.start.parameters + self.layers * self.layer.parameters + self.end.parameters
 
     @property
@@ -115,7 +115,7 @@ def transformer_units(
 
 
 def _own_parameters(model: Transformer, share: Share) -> int:
-    """Of a layer's attention, router and vectors on one GPU."""
+    """Parameters of a layer's attention, router and vectors on one GPU."""
     return model.shared_weights // share.tensor + sum(model.vectors)
 
 

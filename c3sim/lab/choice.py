@@ -1,4 +1,4 @@
-"""What the laboratory shows: a workload on a machine under a strategy, with settings. Pure."""
+"""Choice in the laboratory: a workload on a machine under a strategy, with settings. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlencode
 
-from c3sim.input.paths import canonical
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.paths import canonical
 
 #: The path of a workload for a file or folder of the reader's own, on that machine or none.
 Opened = Callable[[str, str | None], str]
@@ -85,7 +85,7 @@ def from_query(query: str) -> Choice:
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:
     """``PATH=VALUE`` texts by path; a text that is none is kept, so that its run says so."""
-    from c3sim.input.paths import split_setting
+    from c3sim.spec.reading.paths import split_setting
 
     parts = (split_setting(text) for text in texts)
     return {path: value for path, _, value in parts}

@@ -135,7 +135,7 @@ def data_of(
     accounts: Accounts | None,
     pinned_accounts: Accounts | None,
 ) -> dict[str, Any]:
-    """What the page's script draws."""
+    """Data that the page's script draws."""
     data: dict[str, Any] = {"problem": now.problem, "command": now.choice.command()}
     if now.run is None:
         return data
@@ -173,7 +173,7 @@ def data_of(
 
 
 def _parts(accounts: Accounts) -> dict[str, Any]:
-    """Of an iteration and of many tasks: where the whole went, as texts."""
+    """Texts on where the time of an iteration or of many tasks went."""
     if not accounts.parts:
         return {}
     heads, rows = parts_rows(accounts.parts)
@@ -181,7 +181,7 @@ def _parts(accounts: Accounts) -> dict[str, Any]:
 
 
 def title(outcome: Outcome) -> str:
-    """What was run, in one line, and how much of it is drawn."""
+    """Title of a run: one line, and how much of it is drawn."""
     choice = outcome.choice
     changed = "".join(f", {path} = {text}" for path, text in choice.settings.items())
     drawn = outcome.drawn
@@ -203,7 +203,7 @@ def said(outcome: Outcome) -> str:
 
 
 def _classes(result: Result) -> list[list[str]]:
-    """Of an iteration, or a trace: each class of operators, busy and alone."""
+    """Time of an iteration, or a trace, by class: each class of operators, busy and alone."""
     longest = result.wall_s
     return [
         [name, *(text_of("wall_s", seconds, longest) for seconds in (busy, exposed))]

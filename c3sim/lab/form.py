@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from c3sim.errors import C3simError
-from c3sim.input import library
 from c3sim.lab import runs, widgets
 from c3sim.lab.choice import LESSONS, Choice
 from c3sim.lab.knobs import RESERVED, Knob
 from c3sim.lab.widgets import put
+from c3sim.spec.reading import library
 from c3sim.strategies.table import STRATEGIES
 
 OWN = "a file of my own"
@@ -55,7 +55,7 @@ class Form:
             self._others(names)
 
     def state(self) -> list[tuple[int, int, str, bool]]:
-        """Of each slider: its number, place, text, and whether it is off the file's value."""
+        """State of each slider: its number, place, text, and whether it is off the file's value."""
         found = []
         for number, knob in self._sliders.values():
             value = self._value(knob)
@@ -102,7 +102,7 @@ class Form:
         self._tell(choice, other)
 
     def _value(self, knob: Knob) -> Any:
-        """What *knob* stands at; a text is read once, as a hand that drags asks many times."""
+        """Value of *knob*; a text is read once, as a hand that drags asks many times."""
         if knob.path == RESERVED:
             return runs.value_now(self.choice, knob)
         text = self.choice.settings.get(knob.path)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.paths import get_value, is_whole, unit_of
 from c3sim.output.page.command import setting
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Described
-from c3sim.specs.units import format_si
-from c3sim.specs.workload import Collective, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described
+from c3sim.spec.reading.paths import get_value, is_whole, unit_of
+from c3sim.spec.units import format_si
+from c3sim.spec.workload import Collective, Workload
 
 OWN = 4  # tasks that have sliders of their own; of more, all of a kind have the same
 MACHINE, RANKS, RESERVED = "Machine", "Ranks", "reserved CUs"

@@ -82,7 +82,7 @@ class Lab:
             background_tasks.create(self._follow())
 
     async def _follow(self) -> None:
-        """What can be said of the newest choice at once, until nothing newer is chosen; then the
+        """Show a first look of the newest choice, until nothing newer is chosen; then the
         rest of it. What was chosen in between is left out.
         """
         self.busy = True
@@ -158,7 +158,7 @@ class Lab:
             rest = REST
 
     def _coming(self) -> list[str]:
-        """What follows of the run that is shown."""
+        """Remaining views of the run that is shown."""
         left = {
             "all figures and the use of resources": self.now.look is not None,
             "where the time went": self.accounts is None and self.now.follows(runs.CAUSES_RUNS),
@@ -169,7 +169,7 @@ class Lab:
         return [what for what, follows in left.items() if follows]
 
     def _left(self, version: int) -> bool:
-        """Whether nobody looks at that *version* any more."""
+        """True if nobody looks at that *version* any more."""
         return version != self.version or not self.client.has_socket_connection
 
     def show(self) -> None:

@@ -16,9 +16,6 @@ from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.effort import effort_of
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
-from c3sim.input.files import kept
-from c3sim.input.loading import is_iteration, load_hardware, open_iteration, open_workload
-from c3sim.input.paths import canonical, get_value, paths_of
 from c3sim.iterations.glance import Glance, glance
 from c3sim.iterations.result import IterationResult
 from c3sim.lab.bench import Told
@@ -28,8 +25,11 @@ from c3sim.output.page.timeline import account_of, compact_glance, compact_run
 from c3sim.output.tables.run import COMPARED
 from c3sim.result import Result
 from c3sim.simulation.simulate import uncollected
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.files import kept
+from c3sim.spec.reading.loading import is_iteration, load_hardware, open_iteration, open_workload
+from c3sim.spec.reading.paths import canonical, get_value, paths_of
+from c3sim.spec.workload import Workload
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
 LONGEST = 30.0  # seconds of one run
@@ -52,7 +52,7 @@ class Accounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of *choice*: a first *look*, a *result*, each with its picture as data, or the
+    """Answer to *choice*: a first *look*, a *result*, each with its picture as data, or the
     *problem*. *node*: the name of the machine.
     """
 
@@ -66,14 +66,14 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """Of the workload."""
+        """Name of the workload."""
         if self.result is not None:
             return self.result.workload
         return "" if self.look is None else self.look.workload.name
 
     @property
     def drawn(self) -> tuple[int, int] | None:
-        """Of an iteration: layers that are drawn, and all of a GPU."""
+        """Layers of an iteration that are drawn, and all of a GPU."""
         if self.look is not None:
             return (self.look.drawn, self.look.layers) if self.look.layers else None
         if isinstance(self.result, IterationResult):
@@ -82,11 +82,11 @@ class Outcome:
 
     @property
     def at_once(self) -> bool:
-        """Whether its causes are so quick that they follow a slider."""
+        """True if its causes are so quick that they follow a slider."""
         return self.effort < LIVE
 
     def follows(self, runs: int) -> bool:
-        """Whether what takes so many *runs* is done here, sooner or later."""
+        """True if what takes so many *runs* is done here, sooner or later."""
         return self.run is not None and self.effort * runs < LATER
 
     @property
@@ -119,7 +119,7 @@ class Outcome:
 
 
 def look_at(choice: Choice) -> Outcome:
-    """What can be said at once: all, where that is quick; else a first look."""
+    """Quick answer: the whole where it takes little, else a first look."""
 
     def looked() -> Outcome:
         workload, node, effort = _affordable(choice)
@@ -163,7 +163,7 @@ def _affordable(choice: Choice) -> tuple[Workload, Node, float]:
 
 
 def _or_problem(choice: Choice, act: Callable[[], Outcome]) -> Outcome:
-    """What *act* gives; a mistake in the choice is its problem."""
+    """Result of *act*, or the mistake in the choice as its problem."""
     try:
         with uncollected():  # passes of the collector between its runs take a seventh of a look
             return act()
@@ -257,7 +257,7 @@ def knobs(choice: Choice) -> list[Knob]:
 
 
 def value_now(choice: Choice, knob: Knob) -> Any:
-    """What *knob* stands at: the file's value, or what is set; a text that is no value as it is."""
+    """Value of *knob*: the file's value, or what is set; a text that is no value as it is."""
     if knob.path == RESERVED:
         number = choice.strategy.partition(":")[2]
         return int(number) if number.isdigit() else None

@@ -165,7 +165,7 @@ class Guard:
         return "" if found is None else found.value
 
     def _at_home(self, headers: Message) -> bool:
-        """Whether the request names this server, and comes from its page or from no page."""
+        """True if the request names this server, and comes from its page or from no page."""
         host, origin = headers.get("host", ""), headers.get("origin")
         return host in self.hosts and (origin is None or origin == f"http://{host}")
 

@@ -1,4 +1,4 @@
-"""What each task did to the lines of the last cache that all compute units share, counted from the
+"""Effect of each task on the lines of the last cache that all compute units share, counted from the
 rates of its flows.
 """
 
@@ -14,7 +14,7 @@ from c3sim.models.cache_policy import Insertion
 
 
 class CacheCounts(NamedTuple):
-    """Of one GPU (the mean over those that were simulated).
+    """Line counts of one GPU (the mean over those that were simulated).
 
     *inserted_bytes*: what took lines; *written_bytes*: to memory, of which *row_hits* is the part
     that hit its DRAM row as often as memory's efficiencies have it; *stalls*: part of the bytes to

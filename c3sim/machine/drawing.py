@@ -15,7 +15,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, of_gpu
 from c3sim.models.memory import memory_given
 from c3sim.models.network import leaf_switch_rate, network_capacities, nic_rate
-from c3sim.specs.hardware import Gpu, Node
+from c3sim.spec.hardware import Gpu, Node
 
 
 def rate_of(node: Node, capacity: Capacity) -> float:
@@ -44,7 +44,7 @@ def memory_time(gpu: Gpu, traffic: Traffic, row_misses: float) -> float:
 
 
 def memory_rule(gpu: Gpu, _value: float, users: Sequence[Flow]) -> float:
-    """What the memory gives [B/s] to the mix of reads and writes that *users* declare."""
+    """Rate [B/s] that memory gives to the mix of reads and writes that *users* declare."""
     reads = writes = missing = 0.0
     for flow in users:
         tags = flow.tags
@@ -146,7 +146,7 @@ class Drawing:
         return gpu % self._gpus if here is None else here
 
     def amounts(self, group: str, gpu: int, traffic: Traffic) -> dict[Capacity, float]:
-        """What *traffic* draws on, per unit of progress."""
+        """Demand of *traffic* on each capacity, per unit of progress."""
         node, here = self.node, self.home(gpu)
         amounts: dict[Capacity, float] = {}
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.machine.traffic import Traffic
-from c3sim.specs.hardware import Gpu, Node
+from c3sim.spec.hardware import Gpu, Node
 
 if TYPE_CHECKING:
     from c3sim.engine.recorder import Segment
@@ -55,7 +55,7 @@ PLAIN = {
 
 
 class Bill(NamedTuple):
-    """What a flow costs: J per unit of its progress by name of the energy, and W while it runs."""
+    """Energy of a flow: J per unit of its progress by name of the energy, and W while it runs."""
 
     core: tuple[tuple[str, float], ...] = ()  # at the maximum clock, on the flow's own GPU
     uncore: tuple[tuple[int, str, float], ...] = ()  # (GPU, name, J)
@@ -68,7 +68,9 @@ class Bill(NamedTuple):
 
     @property
     def uncore_energy(self) -> float:
-        """Of all GPUs: who starts a transfer pays for both ends, as it receives as much."""
+        """Energy outside compute units, of all GPUs: who starts a transfer pays for both ends, as
+        it receives as much.
+        """
         return sum(joules for _, _, joules in self.uncore)
 
 
@@ -112,7 +114,7 @@ def bill_of(
 def _memory_energy(
     node: Node, here: int, traffic: Traffic, home: Callable[[int], int]
 ) -> Iterator[tuple[int, str, float]]:
-    """Of reads and writes of *here*, and of those it makes at peers."""
+    """Energy of reads and writes of *here*, and of those it makes at peers."""
     energy, has_cache = node.gpu.energy, node.gpu.memory_side_cache is not None
     yield here, "cache_byte", traffic.cache * energy.cache_byte * has_cache
     yield here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte
@@ -125,7 +127,7 @@ def _memory_energy(
 def _link_energy(
     node: Node, here: int, traffic: Traffic, home: Callable[[int], int]
 ) -> Iterator[tuple[int, str, float]]:
-    """Of links at both ends, of a switch port at its GPU, of a NIC only the way to it."""
+    """Energy of links at both ends, of a switch port at its GPU, of a NIC only the way to it."""
     energy = node.gpu.energy
     for (sender, port), amount in traffic.ports:
         yield home(sender), "link_byte", amount * energy.link_byte
@@ -144,7 +146,7 @@ def _link_energy(
 def _engine_energy(
     node: Node, here: int, traffic: Traffic, work: float
 ) -> Iterator[tuple[int, str, float]]:
-    """Of what a DMA engine reads and writes, and of its commands."""
+    """Energy of a DMA engine's reads, writes and commands."""
     if traffic.engine is None:
         return
     energy = node.gpu.energy

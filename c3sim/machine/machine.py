@@ -39,7 +39,7 @@ from c3sim.models.cache_lines import Lines, row_misses, stall_rule, taken
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
 from c3sim.models.power import Load
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 STORE_QUEUES, POSTS = "store_queues", "posts"  # further kinds, of kernels that store, or post
@@ -117,7 +117,7 @@ class Machine:
         return self.fluid.start(flow, done)
 
     def _worked_out(self, asked: Asked, group: str, lines: Lines, work: float) -> Given:
-        """What flows that have *asked* for the same draw on and declare. *group*: that has what is
+        """Demands and tags that flows with equal *asked* share. *group*: that has what is
         private to itself, "": nothing is; *work*: of an engine, 0 of all others.
         """
         traffic, gpu = asked.traffic, asked.gpu
@@ -200,7 +200,7 @@ class Machine:
         return memory_time(self.node.gpu, traffic, self._lines_of(task).row_misses)
 
     def beside(self, task: str, kind: str) -> Callable[[str], bool]:
-        """Whether another task shares *kind* with *task*."""
+        """True if another task shares *kind* with *task*."""
         if kind not in self.private:
             return lambda _other: True
         group = self.group(task)

@@ -22,11 +22,11 @@ from c3sim.models.capacity import Capacity
 from c3sim.models.memory import load_behind, served_share
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.models.stores import kept_share
-from c3sim.specs.hardware import Gpu
+from c3sim.spec.hardware import Gpu
 
 
 class GpuState(NamedTuple):
-    """What every flow of a GPU feels.
+    """State of a GPU that all of its flows share.
 
     *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
@@ -52,7 +52,7 @@ REMEMBERED = 1000
 
 
 class StoreLoad(NamedTuple):
-    """What a flow of stores asks of links and dies, per unit of its progress."""
+    """Load of a flow of stores on links and dies, per unit of its progress."""
 
     port_time: float  # s of the fullest link
     release_time: float  # s in which a die makes releases
@@ -292,7 +292,7 @@ def kept(gpu: Gpu, storing: Iterable[tuple[StoreLoad, float, float]]) -> float:
 
 
 class FlowTags(NamedTuple):
-    """What a flow declares to the rules of clock, memory and energy; static, no solved rate."""
+    """Declarations of a flow to the rules of clock, memory and energy; static, no solved rate."""
 
     task: str
     gpu: int
@@ -327,7 +327,7 @@ class Asked(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What follows from what was asked; *tags* are of no task yet."""
+    """Demands that follow from a request; *tags* are of no task yet."""
 
     cap: float | Callable[[Any], float]
     weight: float

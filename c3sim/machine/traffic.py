@@ -1,4 +1,4 @@
-"""What a flow moves and spends per unit of its progress. Processes declare it, the machine draws it
+"""Traffic of a flow per unit of its progress. Processes declare it, the machine draws it
 from capacities, energy charges for it.
 """
 
@@ -12,7 +12,7 @@ from c3sim.models.network import Draw
 
 
 class Traffic(NamedTuple):
-    """What one unit of progress moves or spends; bytes unless said otherwise."""
+    """Traffic of one unit of progress; bytes unless said otherwise."""
 
     l2: float = 0.0
     cache: float = 0.0  # through the memory-side cache

@@ -16,7 +16,7 @@ Source: arXiv 2401.16677, which names the threshold and the limit; the queue is 
 
 from __future__ import annotations
 
-from c3sim.specs.hardware import Gpu
+from c3sim.spec.hardware import Gpu
 
 
 def least_admitted(gpu: Gpu) -> float:

@@ -16,9 +16,9 @@ from math import exp
 from typing import Literal, NamedTuple
 
 from c3sim.models.cache_policy import OF_STORES, Insertion, last_policy
-from c3sim.specs.cache_policy import CachePolicies, Policy, Stores, TransferPolicy
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.workload import Gemm
+from c3sim.spec.cache_policy import CachePolicies, Policy, Stores, TransferPolicy
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.workload import Gemm
 
 #: A part of the misses below this one is none: a run without stalls stays the same to the last bit.
 LEAST_STALL = 1e-6
@@ -56,8 +56,8 @@ def allocation_stall(gpu: Gpu, policies: CachePolicies, rate: float, set_aside: 
 
 
 def stall_rule(gpu: Gpu, set_aside: bool) -> Callable[[float], float] | None:
-    """What :func:`allocation_stall` is at a rate; None where it is nothing at any rate that memory
-    gives, or where misses go past the cache instead.
+    """:func:`allocation_stall` as a function of the rate; None where it is nothing at any rate that
+    memory gives, or where misses go past the cache instead.
     """
     policies = gpu.cache_policies
     if policies is None or not policies.waits or not gpu.shared_cache:
@@ -124,7 +124,7 @@ class CacheUse(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether it names a policy."""
+        """True if it names a policy."""
         return self.policy != type(self.policy)()
 
 
@@ -155,7 +155,7 @@ def total(insertions: Iterable[Insertion]) -> Insertion:
 
 
 def taken(parts: Insertion, moved: float) -> Insertion:
-    """What a cache takes of *moved* B/s, of which it takes *parts*."""
+    """Rate [B/s] that a cache takes of *moved* B/s, of which it takes *parts*."""
     return Insertion(moved * parts.usual, moved * parts.streaming)
 
 
@@ -179,14 +179,14 @@ def insertion_parts(gpu: Gpu, use: CacheUse) -> Insertion:
 
 
 def predicts(gpu: Gpu) -> bool:
-    """Whether a reuse predictor sends past the last cache what is not found again there. It knows
+    """True if a reuse predictor sends past the last cache what is not found again there. It knows
     kernels, not DMA engines.
     """
     return gpu.cache_policies is not None and gpu.cache_policies.predicts
 
 
 def results_take_lines(gpu: Gpu, task: Gemm) -> bool:
-    """Whether what a GEMM stores does: not where memory adds it, nor where a reuse predictor knows
+    """True if what a GEMM stores does: not where memory adds it, nor where a reuse predictor knows
     that it is not read again.
     """
     return not task.updates and (not predicts(gpu) or task.accumulate)
@@ -212,7 +212,7 @@ def write_backs(gpu: Gpu, use: CacheUse, set_aside: bool) -> Leaving:
 
 
 def counts_lines(gpu: Gpu, uses: Iterable[CacheUse], set_aside: bool) -> bool:
-    """Whether anybody names a policy, or the GPU has a switch of them on."""
+    """True if anybody names a policy, or the GPU has a switch of them on."""
     policies = gpu.cache_policies
     if policies is None:
         return False

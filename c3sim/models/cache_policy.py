@@ -1,4 +1,4 @@
-"""What cache policies do: who may hold how much, and what is found again.
+"""Cache policies: capacity of each task, and the part of its lines that is found again.
 
 The fluid layer follows no lines. The room of a task in a cache follows what everybody inserts and
 how (:func:`room`); a footprint that its room cannot hold is found again in part
@@ -15,10 +15,10 @@ from math import exp
 from typing import NamedTuple
 
 from c3sim.models.caches import Again, cache_share, resident_fraction
-from c3sim.specs.cache_policy import CachePolicies, CachePolicy, Policy, Stores, TransferPolicy
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.task import Access, Kernel
-from c3sim.specs.workload import Task
+from c3sim.spec.cache_policy import CachePolicies, CachePolicy, Policy, Stores, TransferPolicy
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.task import Access, Kernel
+from c3sim.spec.workload import Task
 
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
 #: How the lines of a store are taken.
@@ -40,13 +40,13 @@ class Insertion(NamedTuple):
 
 
 def policy_of(task: Task) -> TransferPolicy | None:
-    """What *task* tells the caches; None: nothing."""
+    """Cache policy of *task*; None: none is set."""
     cache: TransferPolicy | None = getattr(task, "cache", None)
     return None if cache is None or cache == type(cache)() else cache
 
 
 def last_policy(gpu: Gpu, policy: TransferPolicy) -> Policy:
-    """What *policy* says at the last cache that all compute units share."""
+    """Part of *policy* for the last cache that all compute units share."""
     return policy.at("l2" if gpu.memory_side_cache is None else "memory_side")
 
 
@@ -172,8 +172,8 @@ class Moved(NamedTuple):
 
 
 def moved_by(gpu: Gpu, task: Kernel, running: float, held: float) -> Moved:
-    """What the accesses of *task* move with *running* workgroups on the GPU, of which the task
-    holds *held* bytes of the last shared cache.
+    """Bytes that the accesses of *task* move with *running* workgroups on the GPU, of which the
+    task holds *held* bytes of the last shared cache.
     """
     moved = Moved()
     for access in task.accesses:

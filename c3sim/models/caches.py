@@ -66,7 +66,7 @@ class _Block:
     die_width: float
 
     def of_die(self, rows: float, columns: float) -> float:
-        """What one die covers, *rows* per row tile and *columns* per column tile."""
+        """Tiles that one die covers, *rows* per row tile and *columns* per column tile."""
         return self.die_height * rows + self.die_width * columns
 
     def of_gpu(self, rows: float, columns: float) -> float:
@@ -95,8 +95,9 @@ class _Shape(NamedTuple):
     split: int
 
     def again(self, block: _Block, in_flight: float) -> Again:
-        """Of one of *in_flight* tiles that run together. Down groups of rows the group's rows are
-        read again by its next columns, and B by the next group; by column A by the next columns.
+        """Bytes that one of *in_flight* concurrent tiles reads again. Down groups of rows the
+        group's rows are read again by its next columns, and B by the next group; by column A by the
+        next columns.
         """
         again_a = block.height * self.row_bytes / in_flight - self.a / self.tiles
         again_b = block.width * self.column_bytes / in_flight - self.b / self.tiles

@@ -38,9 +38,9 @@ from c3sim.models.groups import Group, group_of
 from c3sim.models.links import Hop, link_to, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
-from c3sim.specs.hardware import Node
-from c3sim.specs.libraries import CollectiveLibrary, Protocol
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.libraries import CollectiveLibrary, Protocol
+from c3sim.spec.workload import Collective
 
 
 def plan_phase(
@@ -183,7 +183,7 @@ def _protocols(
 
 
 def switch_reduces(node: Node, library: CollectiveLibrary, task: Collective) -> bool:
-    """Whether *library* may let the switch of *node* reduce for *task*."""
+    """True if *library* may let the switch of *node* reduce for *task*."""
     rule = library.switch_reduction
     if rule is None or not node.links.reduction or node.gpus < rule.ranks:
         return False

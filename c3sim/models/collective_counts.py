@@ -1,4 +1,4 @@
-"""What the algorithms of collectives send, read and write, counted by hand.
+"""Bytes that algorithms of collectives send, read and write, counted by hand.
 
 Per GPU, for a message of S bytes (the size of nccl-tests: the full buffer) on n GPUs, in units of
 S/n:
@@ -44,8 +44,8 @@ from math import ceil, log2
 from typing import NamedTuple
 
 from c3sim.models.stores import policy_cost, remote_stores
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.libraries import PeerChannels
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.libraries import PeerChannels
 
 
 class Counts(NamedTuple):
@@ -58,7 +58,7 @@ class Counts(NamedTuple):
 
 
 class Primitive(NamedTuple):
-    """What a channel does at one go, in units of S/n. A store to a peer counts as one store."""
+    """One primitive of a channel, in units of S/n. A store to a peer counts as one store."""
 
     loads: int
     stores: int
@@ -129,7 +129,7 @@ def shot_step_time(gpu: Gpu) -> float:
 
 
 def shot_primitives(gpu: Gpu, algorithm: str, ranks: int) -> tuple[tuple[float, float], ...]:
-    """What one channel does in turn, as in models/phase.py: (s at the maximum clock, bytes sent),
+    """Steps of one channel in order, as in models/phase.py: (s at the maximum clock, bytes sent),
     both per payload byte that it sends in all.
     """
     clock = gpu.clock.maximum

@@ -24,8 +24,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from c3sim.specs.dma_engines import DmaEngines, Operation, PollStagger, ReleasedQueueStart
-from c3sim.specs.hardware import Node
+from c3sim.spec.dma_engines import DmaEngines, Operation, PollStagger, ReleasedQueueStart
+from c3sim.spec.hardware import Node
 
 
 def engine_rate(

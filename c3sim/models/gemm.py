@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 from c3sim.models.caches import PARTIAL_BYTES
 from c3sim.models.links import soft_minimum
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.libraries import GemmLibrary
-from c3sim.specs.workload import DTYPE_BYTES, Gemm
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.libraries import GemmLibrary
+from c3sim.spec.workload import DTYPE_BYTES, Gemm
 
 REGISTER_BYTES = 4
 #: Bytes of which the rows of a matrix are a whole number where units load blocks of it at once
@@ -80,7 +80,7 @@ class GemmPlan:
 
 
 class _Machine(NamedTuple):
-    """What a plan depends on of a GPU and a data type."""
+    """Properties of a GPU and a data type that a plan depends on."""
 
     units: int
     lds: float
@@ -256,9 +256,9 @@ def _cluster(
 def _estimate(
     machine: _Machine, plan: GemmPlan, stages: int, memory_time: float, missing: float
 ) -> float:
-    """What the library's tuning would have measured: rounds on all CUs and memory, which overlap as
-    far as several workgroups share a CU or several *stages* of operands are on their way.
-    *missing*: share of the operand bytes that come from memory, not through the caches.
+    """Estimate of a kernel's time, as the library's tuning ranks it: rounds on all CUs and memory,
+    which overlap as far as several workgroups share a CU or several *stages* of operands are on
+    their way. *missing*: share of the operand bytes that come from memory, not through the caches.
     """
     rounds, rest = divmod(plan.tiles, machine.units * plan.residents)
     body = hypot(plan.issue, plan.feed * (1.0 - missing))

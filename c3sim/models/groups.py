@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from c3sim.models.capacity import Port
 from c3sim.models.links import Hop
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Collective
 
 
 class Group(NamedTuple):
@@ -37,7 +37,7 @@ class Group(NamedTuple):
         return tuple(first + number * self.stride for number in range(self.size))
 
     def hop(self, gpus: int, gpu: int, hop: Hop) -> Hop:
-        """What *hop* of GPU 0 is for *gpu*, of a node of *gpus* GPUs."""
+        """*hop* of GPU 0, translated to *gpu* of *gpus* GPUs."""
         offset, port = hop
         where = self.peer(gpu, offset // self.stride)
         if port.number is None:
@@ -59,7 +59,7 @@ def group_of(node: Node, task: Collective) -> Group | None:
 
 
 def on_rails(node: Node, group: Group) -> bool:
-    """Whether a group is a GPU of every node, in the same place of each."""
+    """True if a group is a GPU of every node, in the same place of each."""
     return node.nodes > 1 and group == (node.nodes, node.gpus)
 
 

@@ -48,8 +48,8 @@ from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of, on_rails
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Collective
 
 PHASES: dict[str, tuple[tuple[Level, str], ...]] = {
     "all_reduce": (("node", "reduce_scatter"), ("rail", "all_reduce"), ("node", "all_gather")),
@@ -61,7 +61,7 @@ PHASES: dict[str, tuple[tuple[Level, str], ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectivePlan:
-    """What a library decided for one collective. *phases*: of one part each, and each with its own
+    """Plan of a library for one collective. *phases*: of one part each, and each with its own
     latency behind what it sends; a flat plan has its latency in *flight* and *work* instead.
     """
 
@@ -138,7 +138,7 @@ class Plans:
 
 
 def _on_rails(node: Node, task: Collective) -> CollectivePlan:
-    """Of a GPU of every node with each other."""
+    """Phase among one GPU of every node."""
     library = node.collective_library(task.backend)
     between = ("ring", "direct") if task.op != "all_to_all" else ("direct",)
     phases = [

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from c3sim.models.capacity import Port
 from c3sim.models.memory import served_share
-from c3sim.specs.hardware import Links
+from c3sim.spec.hardware import Links
 
 Hop = tuple[int, Port]  # (GPU, port)
 SWITCH_PORTS = (Port("port", "out"), Port("port", "in"))

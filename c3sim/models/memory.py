@@ -13,7 +13,7 @@ isolated local copy against CUs (suite transferbench_cu_scaling, column GPU00): 
 
 from __future__ import annotations
 
-from c3sim.specs.hardware import Gpu
+from c3sim.spec.hardware import Gpu
 
 #: Least share of memory that is left to compute units; it keeps their load finite.
 LEFT = 0.05
@@ -22,7 +22,7 @@ ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 
 
 def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float:
-    """What the stacks give [B/s] when *write_share* of the bytes are writes: the data sheet peak
+    """Bandwidth [B/s] of the stacks when *write_share* of the bytes are writes: the data sheet peak
     times an efficiency between that of pure reads (or writes) and that of an even mix.
     *row_misses*: part of the writes that hit no open row, beyond what that efficiency has of them;
     each closes the row of another access, which misses as well.

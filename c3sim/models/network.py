@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import Literal
 
 from c3sim.models.capacity import Capacity, Port, of_gpu
-from c3sim.specs.hardware import Node
-from c3sim.specs.parts import ScaleOut
+from c3sim.spec.hardware import Node
+from c3sim.spec.parts import ScaleOut
 
 Peers = Literal["next", "rail", "all"]
 Draw = tuple[tuple[int, Port], float]  # ((GPU, port), bytes)
@@ -32,7 +32,7 @@ LEAF_UP, LEAF_DOWN = Port("leaf", "up"), Port("leaf", "down")
 
 
 def network(node: Node) -> ScaleOut:
-    """What lies between the nodes. Raises ValueError for a node that stands alone."""
+    """Network between the nodes. Raises ValueError for a node that stands alone."""
     if node.scale_out is None:
         raise ValueError(f"{node.name} is one node, without a network")
     return node.scale_out
@@ -123,14 +123,16 @@ def point_to_point(node: Node, source: int, destination: int, size: float) -> tu
 
 
 def _draws(source: int, destination: int, size: float, across: float) -> tuple[Draw, ...]:
-    """Of *size* bytes, of which *across* cross the spine."""
+    """Demands of *size* bytes, of which *across* cross the spine."""
     by_nic = ((source, NIC_OUT), size), ((destination, NIC_IN), size)
     by_leaf = ((source, LEAF_UP), across), ((destination, LEAF_DOWN), across)
     return (*by_nic, *by_leaf) if across else by_nic
 
 
 def network_capacities(node: Node, gpu: int, port: Port) -> tuple[tuple[Capacity, int], ...]:
-    """What *gpu* draws on with *port* (to its NIC maybe the host link too), with its sharers."""
+    """Capacities that *gpu* uses with *port* (to its NIC maybe the host link too), with its
+    sharers.
+    """
     if port.kind == "leaf":
         leaf = Capacity("leaf", leaf_of(node, gpu), port.direction)
         return ((leaf, gpus_per_leaf(node, gpu)),)

@@ -18,7 +18,7 @@ from typing import Literal
 from c3sim.models.groups import Group
 from c3sim.models.links import Hop, soft_minimum
 from c3sim.models.network import Peers
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 Level = Literal["node", "rail", "all"]
 
@@ -53,7 +53,7 @@ def ranks_of(node: Node, level: Level, algorithm: str, group: Group | None = Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhasePlan:
-    """What a library decided for one phase: an algorithm among the ranks of one level."""
+    """Plan of a library for one phase: an algorithm among the ranks of one level."""
 
     op: str
     algorithm: str

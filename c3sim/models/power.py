@@ -27,7 +27,7 @@ MOST_STEPS = 100
 
 
 class Load(NamedTuple):
-    """What a flow takes: J per unit of its work, and W while it runs."""
+    """Power of a flow: J per unit of its work, and W while it runs."""
 
     core: float = 0.0
     uncore: float = 0.0

@@ -38,14 +38,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.parts import PolicyCost, RemoteStores
-from c3sim.specs.task import StorePolicy, Stores
-from c3sim.specs.workload import Gemm
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.parts import PolicyCost, RemoteStores
+from c3sim.spec.task import StorePolicy, Stores
+from c3sim.spec.workload import Gemm
 
 
 class TileTime(NamedTuple):
-    """Of one tile of a workgroup [s]."""
+    """Time of one tile of a workgroup [s]."""
 
     issue: float  # at the maximum clock, which it follows
     wait: float  # for stores and release
@@ -54,13 +54,13 @@ class TileTime(NamedTuple):
 
 
 def remote_stores(gpu: Gpu) -> RemoteStores:
-    """Of a GPU that has them (checked on input)."""
+    """Remote stores of a GPU that has them (checked on input)."""
     assert gpu.remote_stores is not None
     return gpu.remote_stores
 
 
 def policy_cost(stores: RemoteStores, policy: StorePolicy | None) -> PolicyCost:
-    """Of *policy*, or of the first one. Raises KeyError (checked on input)."""
+    """Cost of *policy*, or of the first one. Raises KeyError (checked on input)."""
     return stores.policies[next(iter(stores.policies)) if policy is None else policy]
 
 

@@ -13,7 +13,7 @@ Tiles of a group come mixed. All but by_owner are alike on every GPU.
 
 from __future__ import annotations
 
-from c3sim.specs.task import TileOrder
+from c3sim.spec.task import TileOrder
 
 Groups = tuple[tuple[int, ...], ...]  # offsets of the owners of each group
 

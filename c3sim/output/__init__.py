@@ -1,4 +1,4 @@
-"""What a person reads after a run: tables, pictures, traces, pages. It must not compute results.
+"""Output for people: tables, pictures, traces, pages. It must not compute results.
 
     kit         what all of them share: files, look, tables, numbers as text
     tables      tables for the terminal

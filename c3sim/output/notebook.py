@@ -1,4 +1,4 @@
-"""What results look like in a notebook: the terminal's tables as HTML, pictures within the text."""
+"""Results in a notebook: the terminal's tables as HTML, pictures within the text."""
 
 from __future__ import annotations
 

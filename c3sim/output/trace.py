@@ -78,7 +78,7 @@ def lanes(spans: Sequence[Span]) -> list[list[Span]]:
 
 
 def _contains(outer: Span, inner: Span) -> bool:
-    """Whether *inner*, which starts no earlier, may nest in *outer*."""
+    """True if *inner*, which starts no earlier, may nest in *outer*."""
     return outer.task == inner.task and _ns(outer.end) >= _ns(inner.end)
 
 

@@ -26,8 +26,8 @@ from c3sim.models.network import (
     same_leaf,
 )
 from c3sim.processes.plan import Context
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Copy
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Transfer:
 
 
 class NicQueue:
-    """What *task* posts on *gpu*."""
+    """Posts of *task* on *gpu*."""
 
     def __init__(self, context: Context, task: str, gpu: int):
         self.context, self.task, self.gpu = context, task, gpu

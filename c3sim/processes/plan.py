@@ -26,10 +26,10 @@ from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.processes.signals import Callback, HostThread, Signals
 from c3sim.result import Span
-from c3sim.specs.hardware import Kernels, Node
-from c3sim.specs.host import HostProfile
-from c3sim.specs.task import Posting, TaskBase, TaskClass
-from c3sim.specs.workload import After, Stream, Workload, parse_cu_mask
+from c3sim.spec.hardware import Kernels, Node
+from c3sim.spec.host import HostProfile
+from c3sim.spec.task import Posting, TaskBase, TaskClass
+from c3sim.spec.workload import After, Stream, Workload, parse_cu_mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class Latencies(NamedTuple):
 def latencies_of(
     kernels: Kernels, *, first: bool, last: bool, over_memory: bool, gap: float | None = None
 ) -> Latencies:
-    """Of a kernel that is the *first* or the *last* of a row of kernels back to back; *gap*: from
-    the end of the kernel before it.
+    """Latencies of a kernel that is the *first* or the *last* of a row of kernels back to back;
+    *gap*: from the end of the kernel before it.
     """
     if gap is not None:
         return Latencies(max(0.0, gap - kernels.completion_latency), kernels.completion_latency)
@@ -192,7 +192,7 @@ class Planned(Generic[T_co]):
 
     @property
     def on_first_gpu(self) -> bool:
-        """Whether only the first GPU runs it."""
+        """True if only the first GPU runs it."""
         return False
 
     @property
@@ -212,12 +212,12 @@ class Planned(Generic[T_co]):
 
     @property
     def names_engines(self) -> bool:
-        """Whether a command says which engine carries it."""
+        """True if a command says which engine carries it."""
         return False
 
     @property
     def shares_an_engine(self) -> bool:
-        """Whether one engine has several peers in several queues."""
+        """True if one engine has several peers in several queues."""
         return False
 
     def share(self, after: After) -> float:

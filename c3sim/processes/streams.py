@@ -60,7 +60,9 @@ class TaskRuns:
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
 
     def _begin(self, name: str, gpu: int) -> list[Key]:
-        """What the first task of a stream waits for: its GPU's begin, where that is not at once."""
+        """Event that the first task of a stream waits for: its GPU's begin, where that is not at
+        once.
+        """
         delay = self.context.arrivals.delay(name, gpu)
         if delay <= 0:
             return []
@@ -69,7 +71,7 @@ class TaskRuns:
         return [begin]
 
     def waiting(self) -> dict[str, str]:
-        """What each unfinished task waits for: the text of a deadlock."""
+        """Text of a deadlock: each unfinished task and its dependencies."""
         reasons: dict[str, str] = {}
         for (name, gpu), needs in self._needs.items():
             times = self.times.get((name, gpu))
@@ -130,7 +132,7 @@ class TaskRuns:
         )
 
     def _follows(self, name: str, gpu: int) -> bool:
-        """Whether the task was waiting in its stream as the one before it ended, just now."""
+        """True if the task was waiting in its stream as the one before it ended, just now."""
         before = self.times.get((self._before.get(name, ""), gpu))
         return before is not None and before.end == self.context.env.now
 

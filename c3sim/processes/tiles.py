@@ -11,7 +11,7 @@ from c3sim.models.tile_order import share_behind
 from c3sim.processes.kernels.kernel import Awaited
 from c3sim.processes.plan import Context, Plan
 from c3sim.processes.signals import Callback, Key, countdown
-from c3sim.specs.workload import After
+from c3sim.spec.workload import After
 
 #: Relative: a share of tiles this close below the awaited one has been reached.
 ROUNDING = 1e-9
@@ -29,7 +29,7 @@ class Tiles:
         self._stalls: dict[Key, float] = {}  # s of the workgroup that has just ended a tile
 
     def watched(self, name: str) -> bool:
-        """Whether anything waits for a part of its tiles, so that each round counts."""
+        """True if anything waits for a part of its tiles, so that each round counts."""
         return name in self._awaited or name in self._inside
 
     def begin(self, name: str, gpu: int) -> None:
@@ -66,7 +66,7 @@ class Tiles:
         return self._share.get(key, 0.0) >= wanted * (1 - ROUNDING)
 
     def awaited(self, names: Sequence[str], gpu: int) -> Awaited | None:
-        """What calls back once a share of the tiles of all *names* has finished and been seen."""
+        """Event that fires once a share of the tiles of all *names* has finished and been seen."""
         return partial(self._when, names, gpu) if names else None
 
     def _when(self, names: Sequence[str], gpu: int, share: float, call: Callback) -> None:

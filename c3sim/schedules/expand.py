@@ -11,8 +11,8 @@ from c3sim.errors import InputError
 from c3sim.schedules.micro_pipeline import MicroPipeline, costs_of
 from c3sim.schedules.pair import WHERE, Pair, find_pair
 from c3sim.schedules.pieces import addition, collective_piece, own_copy, peer_copy, piece, placed
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import HostThreads, Stream, Task, Workload, parse_after
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import HostThreads, Stream, Task, Workload, parse_after
 
 
 def expanded(workload: Workload, node: Node) -> Workload:

@@ -21,10 +21,10 @@ from dataclasses import replace
 from c3sim.errors import InputError
 from c3sim.schedules.pair import WHERE, Pair
 from c3sim.schedules.pieces import addition, own_shard, peer_copy, piece, placed
-from c3sim.specs.hardware import Node
-from c3sim.specs.parts import SymmetricMemory
-from c3sim.specs.task import Kernel
-from c3sim.specs.workload import Task
+from c3sim.spec.hardware import Node
+from c3sim.spec.parts import SymmetricMemory
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import Task
 
 
 def costs_of(node: Node) -> SymmetricMemory:

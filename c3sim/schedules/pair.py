@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Gemm, Schedule, Workload, parse_after
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Collective, Gemm, Schedule, Workload, parse_after
 
 WHERE = "schedule"
 
@@ -41,7 +41,7 @@ class Pair:
 
     @property
     def adds(self) -> bool:
-        """Whether engines scatter and a kernel adds, as engines only copy."""
+        """True if engines scatter and a kernel adds, as engines only copy."""
         return self.move.op == "reduce_scatter" and self.by_engines
 
 
@@ -84,7 +84,7 @@ def _befores(workload: Workload, name: str) -> list[str]:
 
 
 def _task_problem(pair: Pair) -> str:
-    """Of the two tasks themselves; empty where there is none."""
+    """Problem of the two tasks themselves; empty where there is none."""
     if pair.work.batch > 1:
         return f"{pair.gemm!r} is a batch of {pair.work.batch} GEMMs; only one can be split"
     for name, task in ((pair.gemm, pair.work), (pair.collective, pair.move)):
@@ -98,7 +98,7 @@ def _task_problem(pair: Pair) -> str:
 
 
 def _form_problem(pair: Pair) -> str:
-    """Of kind, shape, steps and streams together."""
+    """Problem of kind, shape, steps and streams together; empty where there is none."""
     schedule, op = pair.schedule, pair.move.op
     plain = schedule.steps == "uniform" and schedule.fused
     if not pair.feeds and schedule.along == "k":
@@ -128,7 +128,7 @@ def _form_problem(pair: Pair) -> str:
 
 
 def _operator_problem(pair: Pair) -> str:
-    """Of a pair that is to run as one of the framework's operators."""
+    """Problem of a pair that is to run as one of the framework's operators."""
     if pair.move.op != ("all_gather" if pair.feeds else "reduce_scatter"):
         return (
             f"the framework has no such operator for {pair.move.op}; allowed: all_gather in front"
@@ -142,7 +142,7 @@ def _operator_problem(pair: Pair) -> str:
 
 
 def _kind_problem(pair: Pair) -> str:
-    """Of fields that a kind does not know."""
+    """Problem of fields that a kind does not know."""
     schedule, given = pair.schedule, pair.schedule.model_fields_set
     others = {"shape", "steps", "fused", "pieces", "streams"}
     what = {
@@ -166,7 +166,7 @@ def _kind_problem(pair: Pair) -> str:
 
 
 def _size_problem(pair: Pair) -> str:
-    """Of extents that do not divide into whole pieces."""
+    """Problem of extents that do not divide into whole pieces."""
     schedule, ranks = pair.schedule, pair.ranks
     if schedule.kind == "tiles":
         return ""

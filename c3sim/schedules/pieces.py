@@ -7,9 +7,9 @@ from __future__ import annotations
 from math import prod
 
 from c3sim.schedules.pair import Pair
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Kernel
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Copy, Gemm, Task
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import DTYPE_BYTES, Collective, Copy, Gemm, Task
 
 _OPERANDS = ("mk", "kn")  # extents of A and of B
 
@@ -30,7 +30,7 @@ def piece(pair: Pair, ranks: int, step: int, *, begun: bool, own: bool = False) 
 
 
 def _adds(pair: Pair, step: int, *, begun: bool, own: bool) -> bool:
-    """Whether an earlier piece has left a part of the same result."""
+    """True if an earlier piece has left a part of the same result."""
     schedule = pair.schedule
     flat = schedule.shape == "1d"
     if schedule.along == "k":

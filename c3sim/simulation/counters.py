@@ -27,7 +27,7 @@ from c3sim.machine.machine import Machine
 from c3sim.models.capacity import Capacity
 from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.result import Counter
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 
 class MemoryCounter:
@@ -41,7 +41,7 @@ class MemoryCounter:
         self._since: dict[Flow, tuple[float, float]] = {}
 
     def rates(self, time: float, flows: Iterable[Flow], states: dict[Hashable, Any]) -> None:
-        """What flowed at the rates before counts; these hold from *time* on."""
+        """Count what flowed at the rates before; these hold from *time* on."""
         for flow in flows:
             self._count(flow, time)
             self._since[flow] = time, flow.rate
@@ -167,8 +167,8 @@ def _counter(node: Node, place: Capacity, parts: Sequence[Part], held: UnitsHeld
 
 
 def _once(units: float, row: Mapping[Key, float], held: int) -> float:
-    """Of compute *units* by task those that differ: as many as are *held* by any task, but no fewer
-    than one task says it has.
+    """Number of different compute units among *units* by task: as many as are *held* by any task,
+    but no fewer than one task says it has.
     """
     return min(units, max([held, *(own for (task, _), own in row.items() if task)]))
 
@@ -176,7 +176,7 @@ def _once(units: float, row: Mapping[Key, float], held: int) -> float:
 def _parts(
     machine: Machine, segments: Iterable[Segment], split: bool
 ) -> dict[Capacity, list[Part]]:
-    """What each flow adds to each counter, and when; the task is empty if not *split*."""
+    """Contribution of each flow to each counter over time; the task is empty if not *split*."""
     parts: dict[Capacity, list[Part]] = {Capacity("gpu", gpu, "power"): [] for gpu in machine.gpus}
 
     def add(place: Capacity, segment: Segment, value: float, component: str = "") -> None:

@@ -80,7 +80,7 @@ def tails(plan: Precedence, lengths: Times) -> dict[str, float]:
 
 
 def work(plan: Precedence, lengths: Times) -> dict[Hashable, float]:
-    """What each resource has to do [s]."""
+    """Work of each resource [s]."""
     found: dict[Hashable, float] = {}
     for name, (resource, occupancy) in plan.resources.items():
         found[resource] = found.get(resource, 0.0) + occupancy * lengths[name]
@@ -88,7 +88,7 @@ def work(plan: Precedence, lengths: Times) -> dict[Hashable, float]:
 
 
 def least_time(plan: Precedence, ready: Times, lengths: Times) -> float:
-    """Of all tasks [s]; *ready*, *lengths*: of each one alone."""
+    """Least time of all tasks [s]; *ready*, *lengths*: of each one alone."""
     earliest = begins(plan, ready, lengths)
     chain = max(earliest[name] + lengths[name] for name in plan.order)
     return max(chain, *work(plan, lengths).values(), 0.0)

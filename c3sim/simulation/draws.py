@@ -158,7 +158,7 @@ def _late(mixed: Draw, ranks: int, skew: float) -> list[Draw]:
 
 
 def _share_late(together: Sequence[Case], late: Sequence[Case], skew: float) -> float:
-    """Of turns that begin with ranks apart."""
+    """Share of turns that begin with ranks apart."""
 
     def leaves(cases: Sequence[Case], apart: bool) -> float:
         return sum(case.draw.probability for case in cases if (case.apart > skew / 2) == apart)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from c3sim.simulation.run import Exposure, Run, TaskRun
-from c3sim.specs.task import Operator
-from c3sim.specs.workload import Workload
+from c3sim.spec.task import Operator
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import kind_of
 
 Span = tuple[float, float]
@@ -30,7 +30,7 @@ def union(spans: Iterable[Span]) -> list[Span]:
 
 
 def length(spans: Iterable[Span]) -> float:
-    """Of spans that do not touch."""
+    """Total length of spans that do not touch."""
     return sum(end - start for start, end in spans)
 
 
@@ -41,8 +41,9 @@ def uncovered(spans: Iterable[Span], by: Iterable[Span]) -> float:
 
 
 def exposure(workload: Workload, times: Mapping[tuple[str, int], TaskRun]) -> Exposure:
-    """Of the rank that ends last. Communication is waited for from when it is ready, that is, when
-    all tasks that it waits for have ended; compute runs from its first workgroup.
+    """Exposed communication of the rank that ends last. Communication is waited for from when it is
+    ready, that is, when all tasks that it waits for have ended; compute runs from its first
+    workgroup.
     """
     slowest = max(times, key=lambda key: times[key].end)[1]
     compute: list[Span] = []

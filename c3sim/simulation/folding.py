@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from c3sim.processes.dma.copies import same_sharing
 from c3sim.processes.plan import Plan
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
 
 def can_fold(workload: Workload, node: Node) -> bool:
-    """Whether every GPU of all nodes does the same, and host and network treat them alike."""
+    """True if every GPU of all nodes does the same, and host and network treat them alike."""
     return folds(plan(workload, node))
 
 
@@ -32,13 +32,13 @@ def folds(plan: Plan) -> bool:
 
 
 def _leaves_are_alike(node: Node) -> bool:
-    """Whether all GPUs are on one leaf switch, or as many nodes on each."""
+    """True if all GPUs are on one leaf switch, or as many nodes on each."""
     wide = node.scale_out
     return wide is None or node.nodes <= wide.nodes_per_leaf or not node.nodes % wide.nodes_per_leaf
 
 
 def _engines_are_alike(plan: Plan) -> bool:
-    """Whether commands share engines alike on every GPU, though the map's numbers differ."""
+    """True if commands share engines alike on every GPU, though the map's numbers differ."""
     if plan.scene.node.engine_map is None:
         return True
     # An engine that a command names serves another peer on every GPU.
@@ -47,7 +47,7 @@ def _engines_are_alike(plan: Plan) -> bool:
 
 
 def _engines_differ_by_gpu(plan: Plan) -> bool:
-    """Whether engines serve commands at other times, or in another order, from GPU to GPU:
+    """True if engines serve commands at other times, or in another order, from GPU to GPU:
 
     - engines poll for a release at times of their own;
     - sources carry several requests, or one beside other commands, each in its own order;
@@ -67,7 +67,7 @@ def _engines_differ_by_gpu(plan: Plan) -> bool:
 
 
 def _host_treats_alike(plan: Plan) -> bool:
-    """Whether each GPU has a host thread, or one thread has queued kernels before the release.
+    """True if each GPU has a host thread, or one thread has queued kernels before the release.
 
     (Ranks that are released by themselves are folded class by class: simulation/draws.py.)
     """

@@ -1,4 +1,4 @@
-"""What one simulation gives: when each task ran on each GPU, the end, energies, the timeline."""
+"""Result of one simulation: when each task ran on each GPU, the end, energies, the timeline."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """What happened: *times* per (task, simulated GPU) in
+    """Result: *times* per (task, simulated GPU) in
     the order of the tasks, the last *end* [s], *events* processed.
 
     Times of a GPU count from its own begin (*begins* [s]). Where ranks begin in one of several

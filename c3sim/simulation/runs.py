@@ -9,8 +9,8 @@ from __future__ import annotations
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import kind_of
 
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and

@@ -31,8 +31,8 @@ from c3sim.simulation.draws import Case, Draw, draws, drifting, median_run
 from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import folds
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
 OFTEN = 64  # events of a run between two questions, some milliseconds
@@ -60,7 +60,7 @@ def may_be_called_off(ask: Ask) -> Iterator[None]:
 
 
 def asked() -> Ask:
-    """What a run that begins now has to call now and then."""
+    """Callback for a run that begins now."""
     return _ask.get()
 
 

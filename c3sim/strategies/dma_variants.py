@@ -27,15 +27,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from c3sim.input.checks.on_node import NEEDS
 from c3sim.models.groups import ranks_in
 from c3sim.models.memory import memory_given
 from c3sim.simulation.critical_path import Precedence, earliest, least_time, precedence, tails
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import alone as without_others
 from c3sim.simulation.runs import isolated
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import NEEDS
+from c3sim.spec.workload import Collective, Workload
 from c3sim.strategies.rewrites import collective_of, collectives, compute_tasks, with_tasks
 from c3sim.tasks.plan import kind_of, plan
 
@@ -68,7 +68,8 @@ class RecommendedVariants:
 
 
 def variants(node: Node, op: str) -> tuple[Variant, ...]:
-    """What the engines of *node* can do for *op*: pcpy first, each prelaunched after itself.
+    """Variants that the engines of *node* can run for *op*: pcpy first, each prelaunched after
+    itself.
 
     Back to back on 1, 2, 4 ... engines: fewer than the peers (one for each is pcpy), and no more
     than there are.
@@ -120,7 +121,7 @@ def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Choice:
-    """What the choice is made from, in s: lengths of the *others* alone, of each collective by
+    """Inputs of the choice [s]: lengths of the *others* alone, of each collective by
     variant those *alone* and those of a GPU's memory for what is *moved*; *disturbed*: how many
     times longer a collective takes that waits for the memory of compute.
     """

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from c3sim.errors import InputError
 from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.runs import isolated
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import (
     collectives,
     compute_tasks,

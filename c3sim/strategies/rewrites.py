@@ -17,8 +17,8 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.models.gemm import plan_gemm
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
 from c3sim.tasks.plan import kind_of, plan
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
@@ -205,7 +205,7 @@ def withheld(workload: Workload, node: Node, streams: Iterable[str]) -> Workload
 
 
 def is_memory_bound(node: Node, task: Gemm) -> bool:
-    """Whether to move operands and result once takes longer than the tiles on all CUs."""
+    """Decide whether to move operands and result once takes longer than the tiles on all CUs."""
     plan, gpu = plan_gemm(node.gpu, task), node.gpu
     elements = task.m * task.k + task.k * task.n + task.m * task.n
     size = DTYPE_BYTES[task.dtype] * task.batch * elements

@@ -29,9 +29,9 @@ from c3sim.errors import InputError
 from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.words import alias, unknown
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.words import alias, unknown
+from c3sim.spec.workload import Workload
 from c3sim.strategies.dma_variants import recommended_variants, with_variants
 from c3sim.strategies.heuristics import recommend
 from c3sim.strategies.rewrites import (

@@ -27,8 +27,8 @@ from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.processes.signals import countdown
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.workload import Collective, Copy
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.workload import Collective, Copy
 from c3sim.tasks.copy import CopyByRuntime, by_units
 from c3sim.tasks.engine_collective import ByEngines, InsideNode, OfCollective
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
@@ -249,7 +249,7 @@ class ChannelCollective:
         self.chunk_progress = [0] * task.chunks  # workgroups whose part has arrived
 
     def describe(self) -> dict[str, Any]:
-        """What the library decided, for the result."""
+        """Decisions of the library, for the result."""
         plan = self.plan
         names = ("channels", "algorithm", "protocol")
         decided = {name: getattr(plan, name) for name in names}

@@ -9,9 +9,9 @@ from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.plan import Context, Planned, Scene, Turn
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Command
-from c3sim.specs.workload import Commands
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Command
+from c3sim.spec.workload import Commands
 from c3sim.tasks.on_engines import EngineKind, OnEngines
 
 

@@ -16,9 +16,9 @@ from c3sim.processes.dma.engines import Step
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.processes.plan import Context, Planned, Scene, Turn
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.task import TaskClass
-from c3sim.specs.workload import Copy, StreamKernel, Workload
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.task import TaskClass
+from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import NicCopy, copies_alike
 from c3sim.tasks.on_engines import EngineKind, OnEngines
@@ -66,7 +66,7 @@ class CopyKind(EngineKind[Copy]):
 
 
 def by_units(node: Node, workload: Workload, copy: Copy) -> bool:
-    """Whether compute units do *copy*: it says so, or it is a call of the runtime within the GPU,
+    """True if compute units do *copy*: it says so, or it is a call of the runtime within the GPU,
     and the runtime launches a kernel for it (``dma_engines.local_copies``).
     """
     within = (copy.source, copy.destination) == ("gpu", "gpu") and copy.executor == DMA
@@ -199,7 +199,7 @@ def copy_kernel(node: Node, gpu: int, task: Copy, workgroups: int) -> KernelSpec
 
 
 def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:
-    """What *part* bytes of the copy move."""
+    """Traffic of *part* bytes of the copy."""
     if (task.source, task.destination) == ("gpu", "gpu"):
         moved = 2 * part
         return Traffic(

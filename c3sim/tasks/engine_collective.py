@@ -28,10 +28,10 @@ from c3sim.processes.dma.copies import engine_for
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
-from c3sim.specs.dma_engines import Operation
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Command, TaskClass
-from c3sim.specs.workload import After, Collective, Copy, Workload
+from c3sim.spec.dma_engines import Operation
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Command, TaskClass
+from c3sim.spec.workload import After, Collective, Copy, Workload
 from c3sim.tasks.on_engines import OnEngines
 from c3sim.tasks.on_units import nothing
 
@@ -169,7 +169,7 @@ def _peers(node: Node, gpu: int, task: Collective) -> tuple[int, ...]:
 
 
 def is_one_batch(workload: Workload, task: Collective) -> bool:
-    """Whether one call, split by peer by the runtime, asks for all of *task* (not back to back)."""
+    """True if one call, split by peer by the runtime, asks for all of *task* (not back to back)."""
     return workload.host.submission == "batch" and task.variant != "b2b"
 
 
@@ -197,7 +197,7 @@ def _to_all(node: Node, gpu: int, task: Collective, op: Operation) -> list[Comma
 def _engine_and_queue(
     node: Node, gpu: int, task: Collective, peer: int, number: int, part: int
 ) -> tuple[int, int]:
-    """Of part *part* of the copy to *peer*, the *number*-th of them."""
+    """Engine and queue of part *part* of the copy to *peer*, the *number*-th of them."""
     engines = task.engines or 1
     if task.variant != "b2b":
         return engine_for(node, gpu, peer, part, engines)

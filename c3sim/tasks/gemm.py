@@ -22,9 +22,9 @@ from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.task import Operator
-from c3sim.specs.workload import DTYPE_BYTES, After, Gemm
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.task import Operator
+from c3sim.spec.workload import DTYPE_BYTES, After, Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits, surviving_share
 from c3sim.tasks.stores import storing_gemm
@@ -249,7 +249,7 @@ class _TileRate:
 
 
 class _Tiles:
-    """What a tile of *task* costs; it depends on what else fills the shared cache when it starts.
+    """Cost of a tile of *task*; it depends on what else fills the shared cache when it starts.
 
     Misses to HBM come in bursts: workgroups that started together touch the same new rows and
     columns together, so all of them wait, and the burst meets a memory loaded by all of them at
@@ -273,7 +273,7 @@ class _Tiles:
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
     def cost(self, per_unit: int, concurrent: int) -> TileCost:
-        """Of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
+        """Cost of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
         task, spec, plan, stages = self.task, self.spec, self.plan, self.library.stages
         traffic = self._past_caches(concurrent)
         compute = per_unit * plan.body + plan.prologue
@@ -311,14 +311,14 @@ class _Tiles:
         return gemm_traffic(*shape, *tiling, *run, self._known_memory())
 
     def _known_memory(self) -> tuple[float, float] | None:
-        """What the library's order of tiles knows of memory: models/caches.py."""
+        """Memory as the library's order of tiles assumes it: models/caches.py."""
         cache = self.spec.memory_side_cache
         if self.library.tile_order == "l2" or cache is None:
             return None
         return cache.capacity, cache.bandwidth / memory_given(self.spec, 0.0)
 
     def _moved(self, traffic: GemmTraffic, from_hbm: float, added_to: float) -> Traffic:
-        """What a tile moves, *from_hbm* bytes of it from HBM; *added_to*: bytes of C it reads."""
+        """Traffic of a tile, *from_hbm* bytes of it from HBM; *added_to*: bytes of C it reads."""
         last_is_l2 = self.spec.memory_side_cache is None and self.spec.shared_cache > 0
         cost = self.spec.hbm.update_cost if self.task.updates else 1.0
         forwarded = traffic.written * self.task.forwarded

@@ -9,8 +9,8 @@ from c3sim.machine.traffic import Traffic
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Hold
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Hold
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import OnUnits
 

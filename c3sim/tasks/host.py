@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from c3sim.processes.plan import Context, Planned, Scene, Turn
-from c3sim.specs.task import Operator, TaskClass
-from c3sim.specs.workload import HostTask
+from c3sim.spec.task import Operator, TaskClass
+from c3sim.spec.workload import HostTask
 from c3sim.tasks.kind import Kind
 
 

@@ -32,8 +32,8 @@ from c3sim.models.memory import served_share
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.specs.hardware import ComputeUnits, Gpu, Node
-from c3sim.specs.task import Kernel, Operator
+from c3sim.spec.hardware import ComputeUnits, Gpu, Node
+from c3sim.spec.task import Kernel, Operator
 from c3sim.tasks.kind import RESIDENT, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from c3sim.models.cache_lines import CacheUse
 from c3sim.processes.plan import Planned, Scene
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.task import Operator, Posting, TaskBase, TaskClass
-from c3sim.specs.workload import parse_after
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.task import Operator, Posting, TaskBase, TaskClass
+from c3sim.spec.workload import parse_after
 
 T = TypeVar("T", bound=TaskBase)
 
@@ -60,7 +60,7 @@ class Kind(ABC, Generic[T]):
         return None
 
     def stores_at_peers(self, _task: T) -> bool:
-        """Whether its kernels do."""
+        """True if its kernels do."""
         return False
 
     def payload(self, _task: T, _node: Node) -> float | None:

@@ -26,9 +26,9 @@ from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.nics import NicQueue, copy_transfer, to_all
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import TaskClass
-from c3sim.specs.workload import Collective, Copy
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import TaskClass
+from c3sim.spec.workload import Collective, Copy
 from c3sim.tasks.engine_collective import ByEngines, collective_program
 
 
@@ -66,7 +66,9 @@ class EngineCollective:
         self._then: list[list[Callback]] = [[] for _ in range(self.parts)]
 
     def submit(self, gpu: int, done: Callback) -> None:
-        """What *gpu* submits to engines and NIC; *done()* when all it sends has arrived."""
+        """Submit the transfers of *gpu* to engines and NIC; call *done()* when all it sends has
+        arrived.
+        """
         node, task, nic = self.context.node, self.task, NicQueue(self.context, self.name, gpu)
         remote = (node.nodes - 1) / node.nodes * task.size  # to send, or to pass on, to other nodes
         if _direct(task):
@@ -132,7 +134,7 @@ class AcrossNodes(ByEngines):
 
 
 def copies_alike(node: Node, task: Copy) -> bool:
-    """Whether every GPU does a copy by its NIC, and sees the same network as it does. A copy to
+    """True if every GPU does a copy by its NIC, and sees the same network as it does. A copy to
     another place of its node stays on its leaf for some GPUs and crosses the spine for others, as
     NICs are shared.
     """

@@ -12,8 +12,8 @@ from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Command, EngineTask, Posting, TaskClass
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Command, EngineTask, Posting, TaskClass
 from c3sim.tasks.kind import Kind
 
 T_co = TypeVar("T_co", bound=EngineTask, covariant=True)

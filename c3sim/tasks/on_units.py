@@ -14,7 +14,7 @@ from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
-from c3sim.specs.task import TaskBase
+from c3sim.spec.task import TaskBase
 
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
 

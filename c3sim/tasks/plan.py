@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from c3sim.processes.plan import Plan, Planned, Scene
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Task, Workload, task_order
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Task, Workload, task_order
 from c3sim.tasks.collective import CollectiveKind
 from c3sim.tasks.commands import CommandsKind
 from c3sim.tasks.copy import CopyKind

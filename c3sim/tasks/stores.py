@@ -15,9 +15,9 @@ from c3sim.models.tile_order import groups_of, share_behind
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Stores, TaskClass
-from c3sim.specs.workload import Gemm
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Stores, TaskClass
+from c3sim.spec.workload import Gemm
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import OnUnits
 
@@ -116,7 +116,7 @@ def storing_gemm(context: Context, gpu: int, task: Gemm, spec: KernelSpec) -> Ke
 
 
 class _Storing:
-    """What a tile costs that belongs to one of the GPUs at *owners*, mixed.
+    """Cost of a tile whose owner is one of the GPUs at *owners*, averaged.
 
     Tiles of a round end together, so their stores come at once. Where they stand in the queues of
     the dies, the next loads stand behind them: nothing is computed until the links have drained
@@ -158,7 +158,7 @@ class _Storing:
         return TileCost(rate, traffic)
 
     def _traffic(self, tile: Traffic, stored: float) -> Traffic:
-        """Of *tile*, with *stored* bytes of it at peers."""
+        """Traffic of *tile* bytes, *stored* of them at peers."""
         node = self.context.node
         remote = tuple((node.peer(self.gpu, peer), 0.0, stored) for peer in self.peers)
         return tile._replace(
@@ -178,7 +178,7 @@ class _Storing:
 
 
 def _traffic(node: Node, gpu: int, task: Stores, tile: float) -> Traffic:
-    """What *tile* bytes move. Every GPU does the same: what arrives here is as much as leaves."""
+    """Traffic of *tile* bytes. Every GPU does the same: what arrives here is as much as leaves."""
     pull = task.direction == "pull"
     offsets = range(1, 2 if task.peers == "one" else node.gpus)
     return Traffic(

@@ -13,8 +13,8 @@ from c3sim.models.memory import ARRAYS
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.workload import StreamKernel
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.workload import StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits, one_per_tile, surviving_share
 

@@ -19,7 +19,7 @@ from c3sim.experiments.serving import (
     serving_cases,
 )
 from c3sim.inference import scheduler
-from c3sim.input.loading import load_study
+from c3sim.spec.reading.loading import load_study
 from c3sim.validation.compare.record_files import PACKAGED
 
 SHIPPED = str(PACKAGED / "published" / "mi300x" / "transferbench_example.jsonl")

@@ -5,8 +5,8 @@ import json
 import pytest
 from cli_case import files
 
-from c3sim.input.hardware import load_hardware
-from c3sim.input.library import names
+from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.library import names
 
 
 @pytest.mark.parametrize("node", names("node"))

@@ -10,10 +10,10 @@ from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
 from c3sim.engine.recorder import Recorder, Segment, clock_of
-from c3sim.input.loading import load_hardware
 from c3sim.machine.energy import Bill, flow_powers, idle_energy, task_accounts
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
 SIZE = 896 * 2**20

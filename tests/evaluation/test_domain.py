@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import c3sim
 from c3sim.evaluation.trust import domains, outside
-from c3sim.input.loading import load_hardware
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("h200-2").node
 BOX = domains("h200-2")["gpu.gemm_libraries.cublas"]["bf16 GEMM"]

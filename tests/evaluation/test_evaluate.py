@@ -7,8 +7,8 @@ from steps import steps
 
 import c3sim
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.input.loading import load_hardware
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import candidates_of
 
 NODE = load_hardware("mi300x-8").node

@@ -7,10 +7,10 @@ import pytest
 import c3sim
 from c3sim.evaluation.explanation import CAUSES
 from c3sim.evaluation.shares import shapley
-from c3sim.input.library import names
-from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import SHARING
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
 GEMM = {"kind": "gemm", "stream": "compute", "m": 8192, "n": 8192, "k": 8192}

@@ -6,9 +6,9 @@ import pytest
 
 import c3sim
 from c3sim.evaluation.losses import OVERLAP_LOSES, loss_note, losses
-from c3sim.input.loading import load_hardware
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.loading import load_hardware
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "stream": "gemm"}
 

@@ -9,8 +9,8 @@ import pytest
 import c3sim
 from c3sim.evaluation import trust
 from c3sim.evaluation.trust import Cell, cells, nearest
-from c3sim.input.loading import load_hardware
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}

@@ -5,8 +5,8 @@ from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import axis_groups, make_axis
-from c3sim.input.loading import load_hardware, load_workload, open_study
-from c3sim.specs.study import Range
+from c3sim.spec.reading.loading import load_hardware, load_workload, open_study
+from c3sim.spec.study import Range
 
 NODE = load_hardware("teaching-4").node
 WORKLOAD = load_workload("gemm-beside-all-gather")

@@ -10,7 +10,7 @@ import c3sim
 from c3sim.errors import InputErrors
 from c3sim.experiments.setup import code_hash, hash_of_code
 from c3sim.experiments.sweep import sweep
-from c3sim.input.loading import load_study
+from c3sim.spec.reading.loading import load_study
 
 PACKAGE = Path(c3sim.__file__).parent
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from c3sim.experiments.bands import Parameter, latin_hypercube, parameters_of, settings_at, spread
-from c3sim.input.library import names
-from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.specs.sourced import Calibrated, Leaf
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
+from c3sim.spec.sourced import Calibrated, Leaf
 
 NODE = load_hardware("mi300x-8")
 

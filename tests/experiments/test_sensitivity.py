@@ -9,7 +9,7 @@ from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.sensitivity import sensitivity
 from c3sim.experiments.setup import Setup
-from c3sim.input.loading import load_hardware, load_workload
+from c3sim.spec.reading.loading import load_hardware, load_workload
 
 NODE = load_hardware("mi300x-8")
 PAIR = load_workload("gemm-beside-all-gather")

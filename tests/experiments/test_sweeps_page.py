@@ -8,7 +8,7 @@ from sweep_case import write
 from c3sim.cli.app import app
 from c3sim.experiments.plan import make_plan
 from c3sim.experiments.setup import make_setup
-from c3sim.input.loading import open_study
+from c3sim.spec.reading.loading import open_study
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")

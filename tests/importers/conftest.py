@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from c3sim.importers import Given, ImportResult
-from c3sim.input.records import load_records
+from c3sim.spec.reading.records import load_records
 
 DATA = Path(__file__).parent / "data"
 

@@ -13,7 +13,7 @@ from c3sim.cli.guard import Guarded
 from c3sim.cli.import_logs import import_logs
 from c3sim.importers import find_format, formats
 from c3sim.importers.values import parse_assumptions
-from c3sim.input.records import load_records
+from c3sim.spec.reading.records import load_records
 
 
 @pytest.fixture

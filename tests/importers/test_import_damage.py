@@ -9,7 +9,7 @@ import pytest
 
 from c3sim.errors import InputError
 from c3sim.importers import find_format
-from c3sim.specs.record import Record
+from c3sim.spec.record import Record
 
 FIXTURES = [
     "nccl_all_gather_h200x4.txt",

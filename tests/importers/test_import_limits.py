@@ -9,7 +9,7 @@ import pytest
 from c3sim import validation
 from c3sim.errors import InputError, InputErrors
 from c3sim.importers import files, find_target, import_file
-from c3sim.input.records import load_records
+from c3sim.spec.reading.records import load_records
 
 TARGET, _ = find_target("mi300x-8", "validation", "", {})
 TRACE = (

@@ -15,7 +15,7 @@ from c3sim.importers.trace_events import sound_events
 from c3sim.importers.workloads import build as building
 from c3sim.importers.workloads.build import build
 from c3sim.importers.workloads.trace import read_trace
-from c3sim.input.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_hardware
 
 NODE = load_hardware("h200-2").node
 GEMM = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"

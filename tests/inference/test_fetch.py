@@ -5,9 +5,9 @@ methods.
 import pytest
 
 from c3sim.inference.kv import HOSTS, METHODS, Fetch, workload_of
-from c3sim.input.library import names
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import load_hardware
 
 SIZES = (4096, 65536, 2**21)
 

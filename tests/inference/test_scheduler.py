@@ -7,8 +7,8 @@ import pytest
 
 from c3sim.errors import InputError
 from c3sim.inference.scheduler import measures, requests_of, serve
-from c3sim.input.loading import load_hardware, load_model
-from c3sim.specs.study import Serving
+from c3sim.spec.reading.loading import load_hardware, load_model
+from c3sim.spec.study import Serving
 
 COPY = 0.001  # s per copy
 DECODE, PROMPT = 0.01, 0.0001  # s per step, and per token of a prompt in it

@@ -12,10 +12,10 @@ from c3sim.inference.kv import (
     token_room,
 )
 from c3sim.inference.steps import active_experts, attention_task, head_task, layer_tasks
-from c3sim.input.library import names
-from c3sim.input.loading import load_any_model, load_hardware, load_model
-from c3sim.specs.models import Transformer
-from c3sim.specs.study import Serving
+from c3sim.spec.models import Transformer
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import load_any_model, load_hardware, load_model
+from c3sim.spec.study import Serving
 
 
 def mnkb(task):

@@ -4,8 +4,8 @@ import pytest
 
 from c3sim.inference.kv import Fetch, workload_of
 from c3sim.inference.steps import Batch, Grid, Steps, layer_tasks, slowdown, snap
-from c3sim.input.loading import load_hardware, load_model
 from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.loading import load_hardware, load_model
 
 PREFILL = Batch(prompt=2048, context=2048, pairs=2048 * 2049 / 2, heads=1)
 DECODE = Batch(sequences=64, history=64 * 4096, heads=64)

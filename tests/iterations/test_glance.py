@@ -4,8 +4,8 @@ import pytest
 
 import c3sim
 from c3sim.api import prepare
-from c3sim.input import library
 from c3sim.iterations.glance import glance
+from c3sim.spec.reading import library
 
 #: Relative, of the packaged iterations as they are; one that is bound by collectives of few
 #: channels misses by up to 12 %, which is why the page says "about".

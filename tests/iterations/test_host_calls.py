@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from iteration_case import described
 
-from c3sim.input.loading import load_hardware
 from c3sim.iterations.build import Built, build, plan
 from c3sim.iterations.described import run_described
-from c3sim.specs.hardware import Node
-from c3sim.specs.host import CallTime, HostProfile, StepTime
+from c3sim.spec.hardware import Node
+from c3sim.spec.host import CallTime, HostProfile, StepTime
+from c3sim.spec.reading.loading import load_hardware
 
 US = 1e-6
 NODE = load_hardware("h200-2").node

@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from c3sim.input.loading import load_hardware, load_model
 from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
-from c3sim.specs.models import Transformer
-from c3sim.specs.workload import Gemm
+from c3sim.spec.models import Transformer
+from c3sim.spec.reading.loading import load_hardware, load_model
+from c3sim.spec.workload import Gemm
 
 H200 = load_hardware("h200-4").node.gpu
 ON = OperatorSet.on(H200, "bf16", fused=False)

@@ -10,10 +10,10 @@ from steps import steps
 
 import c3sim
 from c3sim.errors import InputError
-from c3sim.input.library import names
-from c3sim.input.loading import load_hardware, open_iteration
 from c3sim.iterations.described import run_described
 from c3sim.iterations.result import IterationResult
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import load_hardware, open_iteration
 
 BERT: dict[str, Any] = {
     "model": "bert-large",

@@ -12,7 +12,7 @@ from c3sim.iterations.build import build
 from c3sim.iterations.measured import in_pipeline
 from c3sim.iterations.runs import Numbers
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.workload import Collective, Copy
+from c3sim.spec.workload import Collective, Copy
 
 EIGHT = {"node": "h200-8", "layers": 2}
 FSDP_TENSOR = ({"kind": "fsdp"}, {"kind": "tensor", "size": 4})

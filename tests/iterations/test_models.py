@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_any_model
-from c3sim.specs.models import Dlrm, Transformer
+from c3sim.spec.models import Dlrm, Transformer
+from c3sim.spec.reading.loading import load_any_model
 
 
 def test_bert_large_has_336_million_parameters() -> None:

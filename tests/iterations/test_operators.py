@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.steps import Op
-from c3sim.specs.task import Kernel
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.task import Kernel
 
 H200 = load_hardware("h200-2").node.gpu
 ON = OperatorSet.on(H200, "bf16", fused=False)

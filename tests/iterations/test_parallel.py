@@ -8,10 +8,10 @@ import pytest
 from iteration_case import built, planned
 
 from c3sim.errors import InputError
-from c3sim.input.checks.workload import check_workload
-from c3sim.input.loading import load_model
 from c3sim.iterations.build import Built
-from c3sim.specs.workload import Collective
+from c3sim.spec.reading.checks.workload import check_workload
+from c3sim.spec.reading.loading import load_model
+from c3sim.spec.workload import Collective
 
 BERT = {"model": "bert-large", "batch": 64, "tokens": 128}
 KINDS: list[Any] = [

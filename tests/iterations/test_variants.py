@@ -11,13 +11,13 @@ import pytest
 from iteration_case import built, described, planned
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware
 from c3sim.iterations.build import Plan
 from c3sim.iterations.described import run_described
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.operators import Op, OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
-from c3sim.specs.workload import Collective, Gemm
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Collective, Gemm
 
 BERT: dict[str, Any] = {"model": "bert-large", "batch": 4, "tokens": 128}
 SCORES = 2.0**20

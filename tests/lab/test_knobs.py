@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 import c3sim
-from c3sim.input import library
-from c3sim.input.paths import get_value, set_value
 from c3sim.lab import desk, runs
 from c3sim.lab.bench import Overtaken
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED
+from c3sim.spec.reading import library
+from c3sim.spec.reading.paths import get_value, set_value
 
 SIZE = "task.gather.size"
 

@@ -26,7 +26,7 @@ from lab_page import (
 )
 
 import c3sim
-from c3sim.input import library
+from c3sim.spec.reading import library
 
 FOLLOWS = 0.2  # seconds that the figures may take: the best of some, as others may run beside
 

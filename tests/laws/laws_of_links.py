@@ -8,9 +8,9 @@ from law_runs import REL, Trial, law
 
 from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.models.links import SWITCH_PORTS, reverse, route
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Command, Stores
-from c3sim.specs.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Command, Stores
+from c3sim.spec.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm
 
 # What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring
 # all-reduce passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its

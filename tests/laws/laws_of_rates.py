@@ -11,8 +11,8 @@ from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.memory import ARRAYS
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import DTYPE_BYTES, Gemm, StreamKernel
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import DTYPE_BYTES, Gemm, StreamKernel
 
 
 @law()

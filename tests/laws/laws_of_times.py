@@ -18,9 +18,9 @@ from c3sim.models.hierarchy import plan_collective
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.runs import kinds_of
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Kernel
-from c3sim.specs.workload import Collective, Gemm, Hold, HostTask, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import Collective, Gemm, Hold, HostTask, Workload
 from c3sim.tasks.network import parts_of
 
 

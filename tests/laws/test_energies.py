@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from c3sim.machine.energy import COMPONENT_OF
-from c3sim.specs.parts import Energies
+from c3sim.spec.parts import Energies
 
 
 def test_every_energy_of_the_schema_has_a_component() -> None:

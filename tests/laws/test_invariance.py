@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from law_cases import NODES, parsed
 
-from c3sim.input import library
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading import library
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 NAMED_GPU = r"(?m)^gpu: *(\S+)"  # in a file of its own
 # unit -> (another unit of the same dimension, how many of those make one)

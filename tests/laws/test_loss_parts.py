@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import pytest
 
 from c3sim.evaluation.losses import losses
-from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.input.paths import set_value
 from c3sim.result import Losses
 from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import isolated, run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.workload import Workload
 
 GAIN = 0.015  # of the wall time: so much shorter may a run be with a cost than without it
 #: Known exceptions: (case, cause) -> why the run is quicker with the cost. Strict.

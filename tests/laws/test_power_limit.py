@@ -6,8 +6,8 @@ import pytest
 from law_observer import most_drawn
 from law_runs import observed
 
-from c3sim.input.loading import load_hardware
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 
 # Bound by memory, by operands, by a last round that most units leave free: 900, 845 and 776 W of

@@ -6,12 +6,12 @@ import pytest
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
-from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity
 from c3sim.models.links import route
+from c3sim.spec.reading.loading import load_hardware
 
 
 @pytest.mark.parametrize("gpu", [0, 1])

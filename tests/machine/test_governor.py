@@ -7,10 +7,10 @@ import math
 import pytest
 
 import c3sim
-from c3sim.input.loading import load_hardware
 from c3sim.machine.governor import Governor
-from c3sim.specs.parts import Clock
-from c3sim.specs.workload import Workload
+from c3sim.spec.parts import Clock
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 CLOCK = Clock.model_validate(
     {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.machine.drawing import rate_of, request_latency, with_like
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, Port
+from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("teaching-4").node
 CLUSTER = load_hardware("mi300x-cluster").node

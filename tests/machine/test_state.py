@@ -8,10 +8,10 @@ import pytest
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
-from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("mi300x-8").node
 

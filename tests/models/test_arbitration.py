@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from c3sim.experiments.subjects.sub_layer import SubLayer, tracked
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.machine import machine
 from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Gpu, Node
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 NODE = load_hardware("t3-8").node
 

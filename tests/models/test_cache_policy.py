@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.cache_lines import (
     allocation_stall,
     insertion_parts,
@@ -16,9 +15,10 @@ from c3sim.models.cache_lines import (
 from c3sim.models.cache_policy import Insertion, found_again, operand_misses, room
 from c3sim.models.caches import Again, cache_share
 from c3sim.models.memory import memory_given
-from c3sim.specs.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.workload import Collective, Gemm, StreamKernel, Task
+from c3sim.spec.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Collective, Gemm, StreamKernel, Task
 from c3sim.tasks.plan import kind_of
 
 H200 = load_hardware("h200-2").node.gpu

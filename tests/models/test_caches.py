@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from c3sim.input import library
 from c3sim.models.caches import Again, cache_share, gemm_traffic, resident_fraction
+from c3sim.spec.reading import library
 
 COUNTERS = json.loads(
     (

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from c3sim.errors import InputErrors
-from c3sim.input import library
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.capacity import Port
 from c3sim.models.collective import allowed_protocols, plan_in_node
 from c3sim.models.phase import PhasePlan
-from c3sim.specs.workload import Collective
+from c3sim.spec.reading import library
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
 MIB = 1 << 20

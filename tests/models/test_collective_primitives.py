@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.collective import plan_in_node
 from c3sim.models.collective_counts import COUNTS, PRIMITIVES, deal
 from c3sim.models.phase import PhasePlan
-from c3sim.specs.hardware import Node
-from c3sim.specs.libraries import PeerChannels
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.libraries import PeerChannels
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Collective
 
 MIB = 1 << 20
 H200 = load_hardware("h200-4").node

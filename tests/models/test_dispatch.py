@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.models.dispatch import RULES, die_shares, mask_by_engine, rotation, turn_weights
-from c3sim.specs.hardware import Dies
+from c3sim.spec.hardware import Dies
 
 
 def _order(weights: tuple[int, ...]) -> list[int]:

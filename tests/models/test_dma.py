@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.dma import POLL_STAGGERS, RELEASED_QUEUE_STARTS, engine_rate
+from c3sim.spec.reading.loading import load_hardware
 
 TEACHING = load_hardware("teaching-4").node
 H200 = load_hardware("h200-2").node

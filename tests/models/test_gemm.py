@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input import library
-from c3sim.input.loading import load_hardware
-from c3sim.input.records import load_records
 from c3sim.models.gemm import plan_gemm
-from c3sim.specs.hardware import Gpu
-from c3sim.specs.workload import Gemm
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.reading import library
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.records import load_records
+from c3sim.spec.workload import Gemm
 
 GPU = load_hardware("mi300x-8").node.gpu
 TEACHING = load_hardware("teaching-4").node.gpu

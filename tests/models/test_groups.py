@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.groups import Group
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import payload_bytes
 
 

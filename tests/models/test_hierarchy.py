@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.collective import plan_in_node, plan_phase
 from c3sim.models.hierarchy import CollectivePlan, cluster_algorithms, flat, plan_collective
 from c3sim.models.network import hop_latency
-from c3sim.specs.hardware import Node
-from c3sim.specs.libraries import PeerChannels
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.libraries import PeerChannels
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Collective
 
 CLUSTER = load_hardware("mi300x-cluster").node
 GIB, KIB = 2.0**30, 2.0**10

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.memory import ARRAYS, load_behind, memory_given, served_share
+from c3sim.spec.reading.loading import load_hardware
 
 GPU = load_hardware("mi300x-8").node.gpu
 

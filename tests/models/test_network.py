@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.capacity import Capacity
 from c3sim.models.network import (
     LEAF_UP,
@@ -20,7 +19,8 @@ from c3sim.models.network import (
     same_leaf,
     shared_rate,
 )
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware
 
 CLUSTER = load_hardware("mi300x-cluster").node
 

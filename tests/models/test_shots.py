@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.collective_counts import COUNTS, shot_primitives
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 H200 = load_hardware("h200-2").node
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.stores import busy_links, kept_share, sight_time, tile_time
-from c3sim.specs.task import Stores
-from c3sim.specs.workload import Gemm
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.task import Stores
+from c3sim.spec.workload import Gemm
 
 MI300X = load_hardware("mi300x-8").node
 

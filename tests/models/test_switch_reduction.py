@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.models.collective import plan_in_node
 from c3sim.models.phase import PhasePlan
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Collective
 
 EIGHT, FOUR = load_hardware("h200-8").node, load_hardware("h200-4").node
 MIB = 2**20

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Gemm
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Gemm
 
 H200 = load_hardware("h200-2").node
 MI300X = load_hardware("mi300x-8").node

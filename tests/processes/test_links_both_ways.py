@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from shapes import TEACHING
 
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import parse_workload
 
 COPY = {"kind": "copy", "bytes": "100 MB", "executor": "kernel", "workgroups": 14}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 NODE = load_hardware("h200-2").node
 KERNELS = NODE.gpu.kernels

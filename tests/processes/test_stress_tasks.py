@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Dies, Node
+from c3sim.spec.hardware import Dies, Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 US = 1e-6
 OVERHEAD = 3 * US  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end is seen

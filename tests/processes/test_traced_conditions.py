@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 US = 1e-6
 DISPATCH, SEEN = 2 * US, 1 * US  # of the teaching GPU

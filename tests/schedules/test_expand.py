@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.output.kit.folds import pattern
 from c3sim.schedules import expanded
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.task import Kernel
-from c3sim.specs.workload import Collective, Copy, Gemm, Task, Workload
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import Collective, Copy, Gemm, Task, Workload
 
 NODE = load_hardware("mi300x-8").node
 M, N, K, RANKS = 4096, 1024, 8192, 8

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.schedules import expanded
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.workload import Copy, Gemm, Task, Workload
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Copy, Gemm, Task, Workload
 
 M, N, K = 4096, 2048, 1024
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.schedules import expanded
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Copy, Gemm, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Copy, Gemm, Workload
 
 MESH = load_hardware("mi300x-8").node
 SWITCH = load_hardware("h200-4").node

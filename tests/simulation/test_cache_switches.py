@@ -3,12 +3,12 @@
 import pytest
 
 import c3sim
-from c3sim.input.loading import load_hardware, load_workload
-from c3sim.input.paths import set_si
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.cache_policy import CachePolicy, TransferPolicy
-from c3sim.specs.task import Access, Kernel
-from c3sim.specs.workload import HostThreads, StreamKernel, Workload
+from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
+from c3sim.spec.reading.loading import load_hardware, load_workload
+from c3sim.spec.reading.paths import set_si
+from c3sim.spec.task import Access, Kernel
+from c3sim.spec.workload import HostThreads, StreamKernel, Workload
 
 H200, MI300X = load_hardware("h200-2").node, load_hardware("mi300x-8").node
 PAIR = load_workload("c3-pair")

@@ -8,11 +8,11 @@ import pytest
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.input.paths import set_value
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.workload import Workload
 
 CLUSTER = load_hardware("mi300x-cluster").node
 ALONE = load_hardware("mi300x-8").node

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from steps import steps
 
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.critical_path import begins, least_time, precedence, tails
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan as resolve
 
 NODE = load_hardware("mi300x-8").node  # 304 compute units

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.exposure import exposure, length, uncovered, union
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once, undisturbed
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from law_nodes import scaled
 
-from c3sim.input import library
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading import library
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.tasks.plan import KINDS
 
 

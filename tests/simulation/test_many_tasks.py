@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from c3sim.api import prepare
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.machine import machine
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Workload
 from c3sim.tasks import engine_collective
 
 NODE = load_hardware("teaching-4").node

@@ -10,13 +10,13 @@ import pytest
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.library import names
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Collective, Workload
 from c3sim.strategies import dma_variants
 from c3sim.strategies.dma_variants import (
     Variant,

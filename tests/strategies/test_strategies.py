@@ -3,10 +3,10 @@
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.runs import isolated
-from c3sim.specs.workload import Workload, parse_cu_mask, task_order
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload, parse_cu_mask, task_order
 from c3sim.strategies.heuristics import recommend, sp_estimate
 from c3sim.strategies.rewrites import baseline, is_memory_bound, reserved, splits
 from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.input.paths import set_value
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.paths import set_value
 
 __all__ = ["MS", "NODE", "changed", "run"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from c3sim.input.loading import LoadedIteration, load_hardware, with_model
 from c3sim.iterations.build import Built, Plan, build, plan
 from c3sim.iterations.described import run_described
 from c3sim.iterations.result import IterationResult
-from c3sim.specs.iteration import Iteration
+from c3sim.spec.iteration import Iteration
+from c3sim.spec.reading.loading import LoadedIteration, load_hardware, with_model
 
 EIGHT_B = {"model": "llama-3-8b", "tokens": 4096, "node": "h200-4"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from law_runs import Trial
 
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Copy
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Collective, Copy
 
 # What each GPU sends to other nodes, in units of the message size S, on N nodes of g GPUs. A
 # hierarchical collective

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from c3sim.specs.hardware import Node
-from c3sim.specs.quantities import Unit
+from c3sim.spec.hardware import Node
+from c3sim.spec.quantities import Unit
 
 
 def at_most(nodes: int, gpus: int, node: Node) -> Node:

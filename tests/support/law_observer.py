@@ -11,7 +11,7 @@ from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.memory import memory_given
 from c3sim.models.power import power
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 
 @dataclass

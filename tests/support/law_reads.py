@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 __all__ = ["numbers_read"]
 

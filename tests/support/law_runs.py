@@ -13,8 +13,8 @@ from law_observer import Recorder
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 
 REL = 1e-9  # what rounding may do to a time, a rate or a sum of bytes
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input import library
+from c3sim.spec.reading import library
 
 HWMODELS = library.find("gpu", "teaching").parent
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record, record_id
+from c3sim.spec.hardware import Node
+from c3sim.spec.record import Record, record_id
 from c3sim.validation.compare.figures import compare_record
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16", "library": "hipblaslt"}

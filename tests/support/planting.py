@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import c3sim
-from c3sim.input import loading, records
+from c3sim.spec.reading import loading, records
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_BYTES, MOST_FILES = 300_000, 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from c3sim.input.loading import load_hardware
-from c3sim.specs.hardware import Dies, Gpu
+from c3sim.spec.hardware import Dies, Gpu
+from c3sim.spec.reading.loading import load_hardware
 
 TEACHING = load_hardware("teaching-4").node
 

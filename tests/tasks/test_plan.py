@@ -10,13 +10,13 @@ from typing import Any, get_args
 
 import pytest
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.plan import Planned, Scene
 from c3sim.simulation.folding import folds
-from c3sim.specs import workload as specs
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import HostTask, Workload
+from c3sim.spec import workload as specs
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import HostTask, Workload
 from c3sim.tasks.kind import Kind
 from c3sim.tasks.plan import KINDS, plan
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from c3sim.input.loading import load_hardware
-from c3sim.specs.record import Record
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.record import Record
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.frameworks.call_records import (
     CLASSES,

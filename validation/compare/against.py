@@ -19,9 +19,9 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.input.files import LARGEST_DATA, display, read_text
-from c3sim.input.loading import load_file
-from c3sim.specs.base import Spec
+from c3sim.spec.base import Spec
+from c3sim.spec.reading.files import LARGEST_DATA, display, read_text
+from c3sim.spec.reading.loading import load_file
 
 from .figures import Figure
 from .measurements import spread_by_suite

@@ -21,9 +21,9 @@ from statistics import median
 from typing import NamedTuple
 
 from c3sim.models.memory import ARRAYS
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
-from c3sim.specs.workload import (
+from c3sim.spec.hardware import Node
+from c3sim.spec.record import Record
+from c3sim.spec.workload import (
     DTYPE_BYTES,
     Collective,
     Copy,

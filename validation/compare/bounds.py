@@ -19,12 +19,12 @@ from typing import Literal
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.input.loading import open_file
-from c3sim.input.mistakes import nearest_place, raise_all
-from c3sim.specs.base import Spec
-from c3sim.specs.quantities import Factor
-from c3sim.specs.record import IsoDate
-from c3sim.specs.words import unknown
+from c3sim.spec.base import Spec
+from c3sim.spec.quantities import Factor
+from c3sim.spec.reading.loading import open_file
+from c3sim.spec.reading.mistakes import nearest_place, raise_all
+from c3sim.spec.record import IsoDate
+from c3sim.spec.words import unknown
 
 FILE = Path(__file__).parent.parent / "bounds.yaml"
 SUFFIXES = ("", "_calibration")  # of metrics: role validation, role calibration
@@ -39,7 +39,7 @@ class Limit(Spec):
 
 
 class Target(Limit):
-    """What the design asks, for *metrics* of every suite."""
+    """Target of the design for *metrics* of every suite."""
 
     metrics: tuple[str, ...]
 
@@ -79,7 +79,7 @@ class BoundsFile(Spec):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What one metric of one suite is held to, and what the design aims at."""
+    """Bound of one metric of one suite, and the aim of the design."""
 
     limit: Limit
     target: Limit
@@ -105,7 +105,7 @@ class Bounds:
     beaten: Mapping[str, Mapping[str, Beaten]] = field(default_factory=dict)
 
     def target_of(self, metric: str) -> Target | None:
-        """What the design asks of *metric*; None where it asks nothing."""
+        """Target of the design for *metric*; None where there is none."""
         return next((each for each in self.targets.values() if metric in _metrics(each)), None)
 
     def for_own_records(self) -> Bounds:
@@ -144,7 +144,7 @@ def _metrics(target: Target) -> list[str]:
 
 
 def _mistakes(file: BoundsFile) -> Iterator[tuple[str, str]]:
-    """What no type can say: (message, path)."""
+    """Mistakes that types cannot express: (message, path)."""
     known = [metric for target in file.targets.values() for metric in _metrics(target)]
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"metric {name!r} has two targets; each may have one", "targets"

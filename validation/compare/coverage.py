@@ -1,4 +1,5 @@
-"""What do measurements see? Each number of a node is scaled, and the suites that notice are named.
+"""Coverage of numbers by measurements. Each number of a node is scaled, and the suites that notice
+are named.
 
 A suite notices a number where the number times 0.7 or 1.4
 
@@ -19,10 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.loading import LoadedNode
-from c3sim.input.paths import set_value
-from c3sim.specs.hardware import Node
-from c3sim.specs.sourced import Leaf
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import LoadedNode
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.sourced import Leaf
 
 from .nodes import NO_WORKLOAD, nodes_for
 from .record_files import load
@@ -48,7 +49,7 @@ class Number:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """What takes its place: SI values other than its own."""
+        """Other SI values to put in its place."""
         value, ends = self.leaf.value, self.leaf.interval
         if value == 0:
             return tuple(end for end in ends or () if end)

@@ -21,10 +21,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from c3sim.experiments.bands import parameters_of
-from c3sim.input.library import names
-from c3sim.input.loading import LoadedNode, load_file, load_hardware
 from c3sim.output.kit.files import write_text
-from c3sim.specs.base import Spec
+from c3sim.spec.base import Spec
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import LoadedNode, load_file, load_hardware
 
 from .coverage import NOTICED, Sight, numbers_of
 
@@ -210,7 +210,7 @@ def _lines(entries: Mapping[str, Any], indent: str) -> str:
 
 
 def complaints(nodes: Mapping[str, LoadedNode]) -> Sequence[str]:
-    """What is wrong with the stored coverage: numbers it lacks, or that are no more, unseen numbers
+    """Mistakes in the stored coverage: numbers it lacks, or that are no more, unseen numbers
     that are not listed, and listed patterns that match none. Fast: nothing is run.
     """
     numbers = {(each.nodes[0], each.path) for each in numbers_of(nodes)}

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from c3sim.errors import C3simError
-from c3sim.input.loading import LoadedNode
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import LoadedNode
 
 from .bounds import load_bounds
 from .coverage import Number, numbers_of, with_value
@@ -61,7 +61,7 @@ class Row:
         return ((key, abs(figures[key] / value - 1)) for key, value in self.plain.items() if value)
 
     def notices(self, figures: Figures) -> bool:
-        """Whether one of *figures* has moved by more than OF_A_FIGURE and its repeats' distance."""
+        """True if one of *figures* has moved by more than OF_A_FIGURE and its repeats' distance."""
         return any(
             share >= max((OF_A_FIGURE, *self.measurement.differences(key)))
             for key, share in self.moved(figures)

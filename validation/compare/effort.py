@@ -1,4 +1,4 @@
-"""What comparing, fitting and scaling take of this computer, before records are read or predicted.
+"""Time and memory of comparing, fitting and scaling, before records are read or predicted.
 
 Rates were measured on the packaged records (12,867 lines, 5,589 measurements) and one core. Records
 that are packaged are not counted: their number is known, and nobody adds to them by mistake.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from c3sim.evaluation.effort import RUNS, Effort, effort_of
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 from .measurements import Measurement
 from .record_files import are_packaged, record_files

@@ -8,7 +8,7 @@ from c3sim.evaluation.explanation import explain_run
 from c3sim.result import Counter, Timeline
 from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 from c3sim.strategies.table import best_candidate
 
 from .figures import Figure

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from c3sim.evaluation.trust import outside
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
+from c3sim.spec.hardware import Node
+from c3sim.spec.record import Record
 
 from .baselines import NO_BASELINES, Baselines, baselines_of
 from .loops import UNITS
@@ -42,7 +42,7 @@ class Figure:
 
     @property
     def held_out(self) -> bool:
-        """Whether no fit may use it (role validation)."""
+        """True if no fit may use it (role validation)."""
         return self.record.role == "validation"
 
     @property
@@ -64,12 +64,12 @@ class Figure:
 
     @property
     def unit(self) -> str:
-        """Of *predicted* and *measured*: us, W, J, or none for a ratio."""
+        """Unit of *predicted* and *measured*: us, W, J, or none for a ratio."""
         return "" if self.metric.endswith("_slowdown") else UNITS.get(self.metric, "us")
 
     @property
     def unit_us(self) -> float:
-        """What one unit of a time or a slowdown is in us: a slowdown is of the isolated time."""
+        """One unit of a time or a slowdown in us: a slowdown is of the isolated time."""
         return self.record.measured.isolated[self.task] if self.unit == "" else 1.0
 
     @property

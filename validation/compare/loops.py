@@ -14,9 +14,9 @@ from typing import Any
 
 from c3sim.machine.energy import by_component
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.record import Record
+from c3sim.spec.workload import Workload
 
 UNITS = {"power": "W", "energy": "J", "loop_time": "us"}  # metric -> unit
 # A run of four turns less a run of two leaves two turns of the steady state.
@@ -53,7 +53,7 @@ def measured_loop(record: Record) -> Loop | None:
 
 
 def has_figures(record: Record) -> bool:
-    """Whether a prediction can be compared with it: it has a time, or the power of a loop."""
+    """True if a prediction can be compared with it: it has a time, or the power of a loop."""
     return record.measured.has_times or measured_loop(record) is not None
 
 

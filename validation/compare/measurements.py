@@ -13,8 +13,8 @@ from statistics import fmean
 
 import numpy as np
 
-from c3sim.specs.record import Measured, Record, TaskTime
-from c3sim.specs.workload import Workload
+from c3sim.spec.record import Measured, Record, TaskTime
+from c3sim.spec.workload import Workload
 
 from .loops import has_figures, mean_observed, measured_loop
 
@@ -124,7 +124,7 @@ def spread_by_suite(measurements: Iterable[Measurement]) -> Mapping[str, Spread]
 
 
 def _is_sequence(workload: Workload) -> bool:
-    """Whether all tasks run one after the other, in one stream."""
+    """True if all tasks run one after the other, in one stream."""
     streams = {task.stream for task in workload.tasks.values()}
     return len(streams) == 1 and None not in streams
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.input.settings import node_with_settings, settings_of
-from c3sim.specs.record import Record
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
+from c3sim.spec.reading.settings import node_with_settings, settings_of
+from c3sim.spec.record import Record
+from c3sim.spec.workload import Workload
 
 from .loops import has_figures
 

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
-from c3sim.input.checks.on_node import check_on_node
 from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.record import Record
+from c3sim.spec.workload import Workload
 from c3sim.strategies.table import best_candidate
 
 from .loops import UNITS, predicted_loop

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from c3sim.specs.base import Spec
-from c3sim.specs.hardware import Node
+from c3sim.spec.base import Spec
+from c3sim.spec.hardware import Node
 
 Note = Callable[[str], None]
 _PARTS = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")

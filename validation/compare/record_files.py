@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from c3sim.errors import InputError
-from c3sim.input.records import load_records
-from c3sim.specs.record import Record
+from c3sim.spec.reading.records import load_records
+from c3sim.spec.record import Record
 
 from .loops import measured_loop
 
@@ -42,7 +42,7 @@ def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
 
 
 def are_packaged(paths: Sequence[str | Path]) -> bool:
-    """Whether all of *paths* lie in the packaged folder; so do none."""
+    """True if all of *paths* lie in the packaged folder; so do none."""
     return all(Path(path).resolve().is_relative_to(PACKAGED.resolve()) for path in paths)
 
 

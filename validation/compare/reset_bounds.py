@@ -15,8 +15,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from c3sim.input.yaml_edit import replace_values
 from c3sim.output.kit.files import write_text
+from c3sim.spec.reading.yaml_edit import replace_values
 
 from .bounds import FILE, load_bounds
 from .nodes import nodes_for
@@ -27,7 +27,7 @@ from .verdict import validate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What the present errors say about the entries of the file."""
+    """Advice of the present errors on the entries of the file."""
 
     limits: dict[tuple[str, str], tuple[float, float]]  # (suite, metric) -> new median and p90
     missing: list[str]  # scores that miss the target and have no entry
@@ -40,7 +40,7 @@ def with_headroom(error: float) -> float:
 
 
 def advise(scores: Sequence[SuiteScore]) -> Advice:
-    """What the present errors of *scores* say about their bounds."""
+    """Compare the present errors of *scores* with their bounds."""
     advice = Advice(limits={}, missing=[], needless=[])
     for score in scores:
         if score.bound is None:

@@ -47,7 +47,7 @@ class Rival:
 
     @property
     def better(self) -> bool:
-        """Whether it is better than the model by more than the repeat spread."""
+        """True if it is better than the model by more than the repeat spread."""
         return self.model > self.error + self.spread
 
     @property
@@ -70,7 +70,7 @@ class Errors:
     given: float | None = None  # median of absolute errors, given measured isolated times
 
     def within(self, limit: Limit) -> bool:
-        """Whether median and 90th percentile are at most those of *limit*."""
+        """True if median and 90th percentile are at most those of *limit*."""
         return self.median <= limit.median and self.p90 <= limit.p90
 
 
@@ -100,12 +100,12 @@ class SuiteScore:
 
     @property
     def held_out(self) -> bool:
-        """Whether no fit may use it (role validation)."""
+        """True if no fit may use it (role validation)."""
         return self.figures[0].held_out
 
     @property
     def passed(self) -> bool | None:
-        """Whether the bound holds, and no plain predictor is better that is not listed; None
+        """True if the bound holds, and no plain predictor is better that is not listed; None
         without a bound.
         """
         if self.bound is None:
@@ -130,7 +130,7 @@ class SuiteScore:
 
     @property
     def on_target(self) -> bool | None:
-        """Whether the design's target holds; None where there is none."""
+        """True if the design's target holds; None where there is none."""
         return None if self.bound is None else self.errors.within(self.bound.target)
 
     @property

@@ -18,8 +18,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from c3sim.input.loading import load_file
-from c3sim.specs.base import Spec
+from c3sim.spec.base import Spec
+from c3sim.spec.reading.loading import load_file
 
 FILE = Path(__file__).parent.parent / "suites.yaml"
 OPEN_TO_FITS = "open_to_fits"  # rows of role calibration

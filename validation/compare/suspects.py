@@ -19,10 +19,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from c3sim.input.library import find
-from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.specs.sourced import Leaf
-from c3sim.specs.workload import Collective, Commands, Copy, Gemm, Task
+from c3sim.spec.reading.library import find
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
+from c3sim.spec.sourced import Leaf
+from c3sim.spec.workload import Collective, Commands, Copy, Gemm, Task
 
 from .bounds import load_bounds
 from .coverage_file import stored
@@ -124,5 +124,5 @@ def _sights(loaded: LoadedNode) -> dict[str, Mapping[str, Any]]:
 
 
 def _own(leaf: Leaf) -> bool:
-    """Whether the number stands in a file that is not packaged."""
+    """True if the number stands in a file that is not packaged."""
     return not Path(leaf.file).resolve().is_relative_to(HARDWARE)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from c3sim.evaluation.trust import METRICS, Cell, Work, work_of
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 from .figures import Figure
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from c3sim.input.loading import LoadedNode
-from c3sim.specs.record import Record
+from c3sim.spec.reading.loading import LoadedNode
+from c3sim.spec.record import Record
 
 from .bounds import Bounds, Gap, load_bounds
 from .figures import Figure, compare

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from c3sim.input.loading import LoadedNode
-from c3sim.specs.record import Record
-from c3sim.specs.sourced import Leaf
+from c3sim.spec.reading.loading import LoadedNode
+from c3sim.spec.record import Record
+from c3sim.spec.sourced import Leaf
 
 from ..compare.record_files import data_hash
 from .calibrate import Group, groups, records_of, shares
@@ -27,7 +27,7 @@ class Stale:
 
     @property
     def older(self) -> bool:
-        """Whether a record is younger than the fit, by day."""
+        """True if a record is younger than the fit, by day."""
         return self.newest > self.fitted_on
 
     @property
@@ -44,7 +44,7 @@ class Stale:
 
 
 def stale(nodes: Iterable[LoadedNode], records: Sequence[Record]) -> list[Stale]:
-    """Of *nodes* every group that a fit has determined and that has calibration records here that
+    """Groups of *nodes* that a fit has determined and that has calibration records here that
     it has not seen: of a later day, more of them, or other ones. Fewer of them say nothing, nor do
     records of a node that takes the values over from another one, whose records the fit has seen.
     """
@@ -64,7 +64,7 @@ def stale(nodes: Iterable[LoadedNode], records: Sequence[Record]) -> list[Stale]
 def _fitted_on(
     node: LoadedNode, group: Group, fits: Mapping[str, Leaf], free: Sequence[Record]
 ) -> bool:
-    """Whether *fits* stand in a file of *node* and were made from its records, as they are now."""
+    """True if *fits* stand in a file of *node* and were made from its records, as they are now."""
     if any(node.provenance.get(path) != leaf for path, leaf in fits.items()):
         return False
     seen = data_hash(records_of(group, node.node.name, free))

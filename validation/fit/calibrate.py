@@ -19,12 +19,12 @@ import numpy as np
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
-from c3sim.input.library import names
-from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
-from c3sim.specs.sourced import Leaf
-from c3sim.specs.words import unknown
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
+from c3sim.spec.record import Record
+from c3sim.spec.sourced import Leaf
+from c3sim.spec.words import unknown
 
 from ..compare.effort import FIT_S
 from ..compare.record_files import data_hash
@@ -173,7 +173,7 @@ def _effort(
     free: Sequence[Record],
     others: Mapping[str, LoadedNode],
 ) -> Effort:
-    """What all fits take, about: STEPS times the slopes of every parameter."""
+    """Time and memory of all fits: STEPS times the slopes of every parameter."""
     predicted = 0
     for group in pending:
         kin = [name for name, each in others.items() if shares(group, each)]
@@ -183,13 +183,13 @@ def _effort(
 
 
 def from_same_file(one: LoadedNode, other: LoadedNode, path: str) -> bool:
-    """Whether both nodes have the value at *path* from one file."""
+    """True if both nodes have the value at *path* from one file."""
     mine, its = one.provenance.get(path), other.provenance.get(path)
     return mine is not None and its is not None and mine.file == its.file
 
 
 def shares(group: Group, other: LoadedNode) -> bool:
-    """Whether *other* takes these parameters of a collective library from the same file."""
+    """True if *other* takes these parameters of a collective library from the same file."""
     return all(
         path.startswith(EVERY_NODE)
         and path in other.provenance

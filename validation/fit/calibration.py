@@ -12,15 +12,15 @@ import numpy as np
 import yaml
 
 from c3sim.errors import InputError
-from c3sim.input.documents import read_yaml
-from c3sim.input.files import read_text
-from c3sim.input.library import find
-from c3sim.input.mistakes import raise_all
-from c3sim.input.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, word
 from c3sim.output.kit.files import check_writable, write_text
 from c3sim.output.kit.layout import WIDE, add_row, make_table, show, stack
 from c3sim.output.kit.text import percent
-from c3sim.specs.sourced import Leaf, in_file_units
+from c3sim.spec.reading.documents import read_yaml
+from c3sim.spec.reading.files import read_text
+from c3sim.spec.reading.library import find
+from c3sim.spec.reading.mistakes import raise_all
+from c3sim.spec.reading.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, word
+from c3sim.spec.sourced import Leaf, in_file_units
 
 from .calibrate import Calibration, GroupFit
 from .fit import Fitted
@@ -38,7 +38,7 @@ def value_in_file_units(leaf: Leaf, fitted: Fitted) -> str:
 
 
 def calibrated_entry(group: GroupFit, fitted: Fitted, date: str) -> dict[str, str]:
-    """What a hardware file says of a fitted value under ``calibrated``."""
+    """Entry ``calibrated`` of a fitted value in a hardware file."""
     leaf = group.group.leaves[fitted.path]
     low, high = in_file_units(leaf, fitted.low), in_file_units(leaf, fitted.high)
     return {

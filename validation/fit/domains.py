@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from c3sim.evaluation.trust import conditions
-from c3sim.input.library import names
-from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.specs.record import Record
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
+from c3sim.spec.record import Record
 from c3sim.tasks.kind import Conditions
 
 Ranges = dict[str, dict[str, dict[str, list[float]]]]  # owner -> family -> condition -> ends

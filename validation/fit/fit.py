@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from c3sim.errors import InputError
-from c3sim.input.paths import set_value, unit_of
-from c3sim.specs.hardware import Node
-from c3sim.specs.record import Record
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.paths import set_value, unit_of
+from c3sim.spec.record import Record
 
 from ..compare.figures import Figure, compare_record
 from ..compare.nodes import NO_WORKLOAD
@@ -60,7 +60,7 @@ def usable(records: Sequence[Record]) -> list[Record]:
 
 
 def _is_open(kinds: Sequence[str]) -> bool:
-    """Whether tasks of these *kinds* may be fitted to when they run together."""
+    """True if tasks of these *kinds* may be fitted to when they run together."""
     workers = [kind for kind in kinds if kind in STRESS]
     if len(kinds) < 2 or not workers:
         return True
@@ -213,7 +213,7 @@ class Problem:
         self.scale = np.array([counts[case.suite] ** -0.5 for case in cases])
 
     def cases(self, values: Mapping[str, float]) -> list[Figure]:
-        """What is predicted with *values* set on every node."""
+        """Predictions with *values* set on every node."""
         nodes = {name: set_values(node, values) for name, node in self.nodes.items()}
         own = nodes[self.node.name]
         return [

@@ -21,12 +21,12 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from c3sim.input.loading import load_hardware
 from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op
-from c3sim.specs.iteration import TransformerInPlace
-from c3sim.specs.record import record_id
+from c3sim.spec.iteration import TransformerInPlace
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.record import record_id
 
 SUITE, SOFTWARE = "h200_host_calls", "PyTorch 2.11.0, CUDA 13.0"
 DATE = "2026-11-23"
@@ -119,7 +119,7 @@ def of_processes(rows: Rows, mode: str) -> dict[tuple[str, str], dict[str, list[
 
 
 def of_hosts(rows: Rows, mode: str) -> list[float]:
-    """What each call took on the slower rank of a run, of the time of the quickest process."""
+    """Time of each call on the slower rank of a run, over that of the quickest process."""
     times = times_of(rows, mode)
     return [
         max(run) / times[key]

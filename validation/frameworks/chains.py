@@ -39,7 +39,7 @@ class Chain:
 
 
 def chains() -> dict[str, Callable[[], Chain]]:
-    """What makes each chain; names say the operator, and what is special about it."""
+    """Makers of the chains, by name; names say the operator, and what is special about it."""
     return {
         "linear": lambda: _modules(lambda: nn.Linear(HIDDEN, HIDDEN, bias=False, **BF16)),
         "linear_bias": lambda: _modules(lambda: nn.Linear(HIDDEN, HIDDEN, **BF16)),
@@ -103,7 +103,9 @@ def _matmul() -> Chain:
 
 
 def _attention(groups: int, *, causal: bool, dropout: float = 0.0, queries: int = ROWS) -> Chain:
-    """Of results laid out as queries are: (sequence, head, token, width), tokens outside."""
+    """Attention whose results are laid out as queries are: (sequence, head, token, width), tokens
+    outside.
+    """
     q = torch.randn(1, queries, HEADS, WIDTH, **BF16).transpose(1, 2).requires_grad_()
     k, v = (torch.randn(1, ROWS, groups, WIDTH, **BF16).transpose(1, 2) for _ in range(2))
 
@@ -140,7 +142,7 @@ def _embedding() -> Chain:
 
 
 def _cross_entropy() -> Chain:
-    """Of logits in 4 bytes a number."""
+    """Cross entropy of logits in 4 bytes a number."""
     logits = [
         torch.randn(ROWS, VOCAB, device=BF16["device"]).requires_grad_() for _ in range(CALLS)
     ]

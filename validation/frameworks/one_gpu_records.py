@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from c3sim.specs.record import record_id
+from c3sim.spec.record import record_id
 
 NODE = "h200-2"  # one of its GPUs
 SOFTWARE = "PyTorch 2.11.0, CUDA 13.0"

@@ -38,7 +38,7 @@ Call = Callable[[], Any]
 
 
 class Memory:
-    """What one rank keeps for all cases: a shard that the other one reads, and streams."""
+    """Buffers that one rank keeps for all cases: a shard that the other one reads, and streams."""
 
     def __init__(self, rank: int, ranks: int, size: int, host: dist.ProcessGroup):
         if ranks != 2:

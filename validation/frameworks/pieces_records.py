@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from c3sim.specs.record import record_id
+from c3sim.spec.record import record_id
 
 SOFTWARE = "PyTorch 2.11.0, NCCL 2.28.9, CUDA 13.0"
 SOURCE = "validation/frameworks/pieces.py, two NVIDIA H200 of one host in a virtual machine"

@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Case:
-    """What one loop runs: *tasks* by their roles, launched in *order*."""
+    """Contents of one loop: *tasks* by their roles, launched in *order*."""
 
     name: str
     mode: str

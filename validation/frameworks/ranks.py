@@ -38,7 +38,7 @@ def joined(rank: int, ranks: int) -> Iterator[dist.ProcessGroup]:
 
 
 def out_of_time(limit: float, what: str, host: dist.ProcessGroup) -> bool:
-    """Whether some rank's clock is past *limit* (s, monotonic); all get the same answer, and say
+    """True if some rank's clock is past *limit* (s, monotonic); all get the same answer, and say
     before *what* they stop.
     """
     late = torch.tensor([int(time.monotonic() > limit)])
@@ -49,12 +49,12 @@ def out_of_time(limit: float, what: str, host: dist.ProcessGroup) -> bool:
 
 
 def slowest(times: Sequence[float], host: dist.ProcessGroup) -> list[float]:
-    """Of each of the *times* [s] that all ranks took, the longest."""
+    """Longest of all ranks, for each of the *times* [s]."""
     return [max(each) for each in zip(*everyone(list(times), host), strict=True)]
 
 
 def everyone(mine: Any, host: dist.ProcessGroup) -> list[Any]:
-    """What each rank has, as *mine* here."""
+    """*mine* of every rank, by rank."""
     every: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(every, mine, group=host)
     return every

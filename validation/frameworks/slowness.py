@@ -17,7 +17,7 @@ from statistics import mean, median
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware
 
 from ..compare import record_files
 
@@ -60,8 +60,8 @@ def lines_of(files: Iterable[Path]) -> list[Line]:
 
 
 def slowness(lines: Iterable[Line], node: str) -> Slowness:
-    """Of a host with the times *lines*, beside the profile of *node*. Raises InputError: the
-    profile's calls are on no record.
+    """Slowness of a host with the times *lines*, beside the profile of *node*. Raises InputError:
+    the profile's calls are on no record.
     """
     quick = quick_times(node)
     times: dict[Call, dict[int, list[float]]] = {}
@@ -95,7 +95,7 @@ def quick_times(node: str) -> dict[Call, float]:
 
 
 def _begins_with(file: Path, suite: str) -> bool:
-    """Whether the first record of *file* is of *suite*, as then all are."""
+    """True if the first record of *file* is of *suite*, as then all are."""
     with file.open(encoding="utf-8") as lines:
         return f'"suite": "{suite}"' in lines.readline()
 

@@ -1,4 +1,4 @@
-"""What concurrent runs are made of, each measured by itself.
+"""Parts of concurrent runs, each measured by itself.
 
     python -m validation.frameworks.stress --out FOLDER
 

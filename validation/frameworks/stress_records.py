@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from c3sim.specs.record import record_id
+from c3sim.spec.record import record_id
 
 SOFTWARE = "PyTorch 2.11.0, CUDA 13.0"
 SOURCE = "validation/frameworks/stress.py, two NVIDIA H200 of one host in a virtual machine"

@@ -51,7 +51,7 @@ def checked(answer: Any) -> Any:
 
 @dataclass
 class Rank:
-    """What one process has: its buffers and streams."""
+    """Buffers and streams of one process."""
 
     rank: int
     ranks: int

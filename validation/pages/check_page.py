@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from c3sim.specs.sourced import Leaf
+from c3sim.spec.sourced import Leaf
 
 from ..compare.against import Against
 from ..compare.scores import SuiteScore

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from c3sim.specs.sourced import Leaf, provenance
-from c3sim.specs.units import format_si
+from c3sim.spec.sourced import Leaf, provenance
+from c3sim.spec.units import format_si
 
 from ..compare.coverage_file import stored, tally, unseen
 from ..compare.record_files import data_hash

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from c3sim.specs.record import Record
-from c3sim.specs.sourced import Leaf, provenance
-from c3sim.specs.units import format_si
+from c3sim.spec.record import Record
+from c3sim.spec.sourced import Leaf, provenance
+from c3sim.spec.units import format_si
 
 from ..compare.baselines import PREDICTORS
 from ..compare.scores import NodeScore, SuiteScore

@@ -123,7 +123,7 @@ def limit_text(limit: Limit) -> str:
 
 
 def band_text(score: SuiteScore, bounds: Bounds) -> str:
-    """Of a score without a bound, what share of its figures lies within the bands that the design
+    """Share of the figures of a score without a bound that lies within the bands that the design
     asks of its metric: median and 90th percentile.
     """
     target = bounds.target_of(score.metric)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from c3sim.errors import C3simError, InputError
-from c3sim.specs.words import unknown
+from c3sim.spec.words import unknown
 
 SOURCES = Path(__file__).parent.parent / "probe" / "src"
 PROGRAM = "probe"
@@ -40,7 +40,7 @@ class BuildError(C3simError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What is to be built, and where it goes: a folder named after everything that decides the
+    """Program to build, and its folder: a folder named after everything that decides the
     result.
     """
 
@@ -66,7 +66,7 @@ def cache_folder() -> Path:
 
 
 def program(compiler: Compiler, folder: Path | None = None, sources: Path = SOURCES) -> Program:
-    """What *compiler* would make of the sources, in *folder* (left out: the cache). Raises
+    """Path of the program that *compiler* builds, in *folder* (left out: the cache). Raises
     InputError.
     """
     units = (*sorted(sources.glob("*.cpp")), *sorted((sources / "device").glob("*.cpp")))
@@ -158,7 +158,7 @@ def _call(command: list[str]) -> None:
 
 
 def _version(compiler: Compiler) -> str:
-    """What the compiler says of itself. Raises InputError when it does not run."""
+    """Version of the compiler. Raises InputError when it does not run."""
     try:
         run = subprocess.run(
             [compiler.path, "--version"],
@@ -212,14 +212,14 @@ class Compiler:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What every translation unit is compiled with."""
+        """Flags of every translation unit."""
         if self.kind == "nvcc":
             return ("-std=c++17", "-O2", f"-arch={self.arch}", "-x", "cu")
         return ("-std=c++17", "-O2", f"--offload-arch={self.arch}")
 
     @property
     def link_flags(self) -> tuple[str, ...]:
-        """What the program is linked with."""
+        """Flags of the linker."""
         target = f"-arch={self.arch}" if self.kind == "nvcc" else f"--offload-arch={self.arch}"
         return (target, "-ldl", "-lpthread")
 
@@ -299,7 +299,7 @@ def revision(sources: Path = SOURCES) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    """What git says; None where it fails or is not there."""
+    """Output of git; None where it fails or is missing."""
     command = ["git", "-C", str(folder), *arguments]
     try:
         run = subprocess.run(

@@ -13,10 +13,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_file
-from c3sim.specs.base import Spec
-from c3sim.specs.quantities import check_file_name
-from c3sim.specs.words import unknown
+from c3sim.spec.base import Spec
+from c3sim.spec.quantities import check_file_name
+from c3sim.spec.reading.loading import load_file
+from c3sim.spec.words import unknown
 
 PLANS = Path(__file__).parent.parent / "probe" / "plans"
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.records import parse_record
 from c3sim.output.kit.files import write_bytes
-from c3sim.specs.record import Record
+from c3sim.spec.reading.records import parse_record
+from c3sim.spec.record import Record
 
 from .plan import Step
 
@@ -36,7 +36,7 @@ LONGEST = 300  # characters of a line that is repeated in a message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What is the same for every step."""
+    """Settings common to all steps."""
 
     probe: str
     node: str

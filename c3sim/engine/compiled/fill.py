@@ -163,7 +163,7 @@ def _fill(table: Table) -> int:
 
 @inline
 def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
-    """What users that still rise draw of a capacity per unit of level; *use*: of the first."""
+    """Demand of the users that still rise on a capacity, per unit of level; *use*: of the first."""
     total = 0.0
     while use != line.NONE:
         row = uses[line.ROW, use]

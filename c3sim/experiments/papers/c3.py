@@ -24,7 +24,7 @@ from c3sim.experiments.subjects.isolated import characterise
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel
 from c3sim.output.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
-from c3sim.specs.study import Study
+from c3sim.spec.study import Study
 
 #: A loss up to which the choice of the heuristics is the best one: rounding.
 NO_LOSS = 1e-9

@@ -28,8 +28,8 @@ from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import percent
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated, run_once
-from c3sim.specs.study import Study
-from c3sim.specs.workload import HostThreads, Workload
+from c3sim.spec.study import Study
+from c3sim.spec.workload import HostThreads, Workload
 from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
 from c3sim.strategies.rewrites import baseline, on_dma
 from c3sim.strategies.table import best_candidate

@@ -19,9 +19,9 @@ from c3sim.experiments.subjects.applications import PUBLISHED, Machines, guesses
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.cache_policy import CachePolicy
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
+from c3sim.spec.cache_policy import CachePolicy
+from c3sim.spec.hardware import Node
+from c3sim.spec.study import Study
 
 MARGIN = 0.05
 _CACHED = CachePolicy(l1="allocate")

@@ -23,11 +23,11 @@ from typing import Any
 from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.beside import Beside
-from c3sim.input.loading import LoadedStudy
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel, panel
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Range, Study
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import LoadedStudy
+from c3sim.spec.study import Range, Study
 
 #: What a knee says of its number of channels.
 OF_KNEE = (

@@ -29,10 +29,10 @@ from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone, run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
-from c3sim.specs.task import Command
-from c3sim.specs.workload import Commands, HostThreads, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.study import Study
+from c3sim.spec.task import Command
+from c3sim.spec.workload import Commands, HostThreads, Workload
 from c3sim.strategies.dma_variants import variants, with_variants
 from c3sim.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.tasks.plan import payload_bytes

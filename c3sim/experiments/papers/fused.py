@@ -29,14 +29,14 @@ from c3sim.experiments.subjects.operators import (
     unfused,
     with_stores,
 )
-from c3sim.input.loading import load_any_model, load_hardware
 from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.models import Dlrm
-from c3sim.specs.study import Study
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.models import Dlrm
+from c3sim.spec.reading.loading import load_any_model, load_hardware
+from c3sim.spec.study import Study
+from c3sim.spec.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,16 +18,16 @@ from c3sim.experiments.bands import latin_hypercube, parameters_of, settings_at,
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.input.loading import LoadedNode, open_study
-from c3sim.input.paths import set_si
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel
 from c3sim.output.kit.text import percent
 from c3sim.simulation.runs import run_once
-from c3sim.specs.cache_policy import OperandPolicy, Policy, TransferPolicy
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
-from c3sim.specs.workload import Collective, Copy, Gemm, Workload
+from c3sim.spec.cache_policy import OperandPolicy, Policy, TransferPolicy
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import LoadedNode, open_study
+from c3sim.spec.reading.paths import set_si
+from c3sim.spec.study import Study
+from c3sim.spec.workload import Collective, Copy, Gemm, Workload
 from c3sim.strategies.table import best_candidate
 
 NONE = "none"

@@ -22,8 +22,8 @@ from c3sim.inference.steps import Steps
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel
 from c3sim.output.kit.text import size, times
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
+from c3sim.spec.hardware import Node
+from c3sim.spec.study import Study
 
 BASE, BATCHED = "per_block", ("batched", "batched_pl")
 #: What a row shows of the serving of its case.

@@ -28,8 +28,8 @@ from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.iterations.result import IterationResult
 from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel
-from c3sim.specs.study import Study
-from c3sim.specs.words import unknown
+from c3sim.spec.study import Study
+from c3sim.spec.words import unknown
 
 WORTH = 4  # cases of about a second from which other processes pay
 

@@ -21,7 +21,7 @@ from c3sim.experiments.trees import Seen, Sizes, Tree, choice, fit
 from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import MISSING, percent
-from c3sim.specs.study import Study
+from c3sim.spec.study import Study
 
 MOVES = {"dma": "by engines", "kernels": "by kernels"}
 

@@ -12,12 +12,12 @@ from c3sim.evaluation.notes import auto_loss
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.outputs import read_output
 from c3sim.experiments.study import Asked, Row, StudyResult
-from c3sim.input.expressions import parse_expression
-from c3sim.input.paths import get_value
 from c3sim.iterations.described import evaluate
 from c3sim.output.kit.grid import Table
 from c3sim.result import Result
-from c3sim.specs.study import Study
+from c3sim.spec.reading.expressions import parse_expression
+from c3sim.spec.reading.paths import get_value
+from c3sim.spec.study import Study
 from c3sim.strategies.table import best_candidate, exhaustive
 
 

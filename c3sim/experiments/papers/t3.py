@@ -32,8 +32,8 @@ from c3sim.output.kit.panels import Panel, panel
 from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.study import Study
+from c3sim.spec.hardware import Node
+from c3sim.spec.study import Study
 
 #: Sub-layer -> its K in units of H / TP: projection and FC-2 forward, FC-1 and QKV backward.
 DEPTHS = {"op": 1, "fc2": 4, "fc1": 4, "ip": 3}

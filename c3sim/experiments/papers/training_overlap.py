@@ -23,7 +23,7 @@ from c3sim.iterations.runs import launched
 from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel
 from c3sim.simulation.simulate import average_before, simulate
-from c3sim.specs.study import Study
+from c3sim.spec.study import Study
 
 WORTH = 4  # cases of about a second from which other processes pay
 LAYERS = 2  # of the runs in which something is not shared

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from c3sim.errors import InputError
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
-from c3sim.input.loading import load_hardware
-from c3sim.specs.cache_policy import CachePolicy
-from c3sim.specs.hardware import Dies, Node
-from c3sim.specs.parts import L2
-from c3sim.specs.study import Application, PlainMachine, PolicyMachines
-from c3sim.specs.task import Access, Kernel
-from c3sim.specs.workload import Workload
+from c3sim.spec.cache_policy import CachePolicy
+from c3sim.spec.hardware import Dies, Node
+from c3sim.spec.parts import L2
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.study import Application, PlainMachine, PolicyMachines
+from c3sim.spec.task import Access, Kernel
+from c3sim.spec.workload import Workload
 
 ELEMENT = {"fp32": 4, "fp64": 8}
 TILE = 128  # rows and columns of a tile of a product

@@ -11,8 +11,8 @@ from math import ceil
 
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Collective, Gemm, Hold, Task, Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Collective, Gemm, Hold, Task, Workload
 from c3sim.tasks.plan import payload_bytes
 
 LEAST = 5e-3  # s of GEMMs alone, and of collectives

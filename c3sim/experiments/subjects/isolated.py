@@ -12,7 +12,7 @@ from typing import Any
 from c3sim.experiments.cases import Case, collective_of, gemm_of
 from c3sim.experiments.study import Row
 from c3sim.simulation.runs import isolated
-from c3sim.specs.workload import Workload
+from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import (
     baseline,
     is_memory_bound,

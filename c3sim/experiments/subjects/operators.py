@@ -33,10 +33,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from c3sim.errors import InputError
-from c3sim.input.loading import parse_workload
-from c3sim.specs.hardware import Node
-from c3sim.specs.models import Dlrm
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.models import Dlrm
+from c3sim.spec.reading.loading import parse_workload
+from c3sim.spec.workload import Workload
 
 Operator = Literal["embedding_all_to_all", "gemv_all_reduce", "gemm_all_to_all"]
 ELEMENT = 2  # bytes

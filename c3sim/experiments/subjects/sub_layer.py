@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.counters import MemoryCounter
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import parse_workload
+from c3sim.spec.workload import Workload
 
 ELEMENT = 2  # bytes
 
@@ -75,7 +75,7 @@ def near_memory_alone(node: Node, layer: SubLayer) -> Workload:
 
 
 def in_turn(node: Node) -> bool:
-    """Whether chunks go from neighbour to neighbour."""
+    """True if chunks go from neighbour to neighbour."""
     return node.links.topology == "ring"
 
 

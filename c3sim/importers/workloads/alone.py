@@ -16,7 +16,9 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """Of equal kernels: how many there are, how many ran alone, and the shortest of those [us]."""
+    """Isolated times of equal kernels: how many there are, how many ran alone, and the shortest of
+    those [us].
+    """
 
     count: int
     alone: int
@@ -49,7 +51,7 @@ def keys_of(works: Iterable[Work]) -> dict[int, Key]:
 
 
 def message_of(work: Work) -> list[object]:
-    """What equal collectives have in common."""
+    """Fields that equal collectives have in common."""
     names = ("Collective name", "In msg nelems", "Out msg nelems", "dtype", "Process Group Name")
     return [work.args.get(name) for name in names]
 
@@ -98,7 +100,7 @@ NO_NEARER = 0.001  # a step of the search that gains less has gone too far
 def followed(
     works: Sequence[Work], keys: Mapping[int, Key], alone: Mapping[Key, Alone]
 ) -> dict[Key, float]:
-    """Of kernels other than GEMMs: the part of their time that follows the clock, 0 to 1, where the
+    """Part of the time of kernels other than GEMMs that follows the clock, 0 to 1, where the
     trace (*works* in order of start) shows it: with time alone t = t0 (1 + c x), x being by how
     much longer GEMMs take, the least squares' c.
     """

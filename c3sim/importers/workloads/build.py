@@ -15,8 +15,8 @@ from c3sim.importers.workloads.tasks import Guesses, Task, Tasks, label_of
 from c3sim.importers.workloads.trace import Iteration, Trace, Work, choose, exposed
 from c3sim.importers.workloads.waits import HostSide, Meetings, Waits, find_waits, host_side, meet
 from c3sim.simulation.run import Run
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import MOST_TASKS
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import MOST_TASKS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +192,7 @@ def _description(guesses: Sequence[str]) -> str:
 def _about(
     trace: Trace, host: HostSide, waits: Waits, meetings: Meetings | None, traces: int, streams: int
 ) -> list[str]:
-    """What the trace lacked of order and host."""
+    """Remarks on order and host that the trace lacked."""
     lines = list(trace.remarks)
     if streams > 1:
         lines.append("a trace has no priorities of streams: all are equal")
@@ -227,17 +227,17 @@ NOTHING = 0.998  # a time that is no more off than this is as measured
 
 
 def at_power_limit(run: Run, node: Node) -> bool:
-    """Whether a GPU takes so much that what it took before the iteration decides its clock."""
+    """True if a GPU takes so much that what it took before the iteration decides its clock."""
     return _drawn(run, node) > NEAR_LIMIT
 
 
 def draws_much(run: Run, node: Node) -> bool:
-    """Whether the limit of power may have lowered the clock of such a GPU."""
+    """True if the limit of power may have lowered the clock of such a GPU."""
     return _drawn(run, node) > MUCH
 
 
 def _drawn(run: Run, node: Node) -> float:
-    """Of the power limit, by a GPU in the mean of *run*, which has its energy."""
+    """Mean power of a GPU in *run* over the power limit; *run* has its energy."""
     return run.energy / run.end / node.ranks / node.gpu.clock.power_limit
 
 
@@ -271,8 +271,8 @@ def shorten(built: Built, earliest: Run) -> None:
 
 
 def _shortest(built: Built, run: Run) -> Mapping[Key, float]:
-    """Of each group of equal kernels with an isolated time: the shortest that is alone in *run*
-    [us].
+    """Shortest time of each group of equal kernels with an isolated time: that that is alone in
+    *run* [us].
     """
     found = []
     for name in built.keys:

@@ -23,13 +23,13 @@ from c3sim.importers.workloads.build import (
     shorten,
 )
 from c3sim.importers.workloads.trace import Trace, read_chakra, read_trace
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.checks.workload import check_workload
 from c3sim.result import Span, Timeline
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.checks.workload import check_workload
+from c3sim.spec.workload import Workload
 
 ENDINGS = (".json", ".json.gz", ".et")
 

@@ -15,11 +15,11 @@ from c3sim.importers.values import OP_WORDS
 from c3sim.importers.workloads.alone import Alone
 from c3sim.importers.workloads.trace import Trace, Work
 from c3sim.importers.workloads.waits import Meeting
-from c3sim.input.checks.on_node import check_on_node
 from c3sim.models.memory import memory_given
 from c3sim.simulation.runs import isolated
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.workload import Workload
 
 LARGE = 1 << 20  # bytes: a copy from or to the host of no more is a kernel of its time
 TRIES, EXACT = 6, 0.002  # of the search of a speed; relative error of its time
@@ -34,7 +34,7 @@ Task = dict[str, Any]
 
 @dataclass
 class Guesses:
-    """What was not in the trace, in words, with counts."""
+    """Guesses for facts that the trace lacked, with counts."""
 
     found: Counter[str]
 
@@ -316,7 +316,7 @@ def class_of(work: Work, optimizer: Sequence[tuple[float, float]]) -> str:
 
 
 def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> Cost:
-    """What *work* moves, *share* of its operator's bytes, and computes; *time* [s] alone, or
+    """Bytes and FLOP of *work*, *share* of its operator's bytes; *time* [s] alone, or
     None, *bandwidth* [B/s] of the memory.
     """
     copied = work.args.get("bytes")
@@ -383,12 +383,12 @@ def _shapes(operator: Mapping[str, Any], in_lists: int) -> Iterator[tuple[list[i
 
 
 def element_bytes(name: str) -> int:
-    """Of the type in a kernel's *name*; 2 where there is none."""
+    """Bytes of an element of the type in a kernel's *name*; 2 where there is none."""
     return next((size for word, size in _IN_NAME if word in name), 2)
 
 
 def _attention_flops(work: Work) -> float:
-    """Of the kernel of an attention operator that multiplies, from the shapes of Q and K:
+    """FLOP of the kernel of an attention operator that multiplies, from the shapes of Q and K:
     4 B H S_q S_k D, half of it where the operator says that it is causal, BACKWARD times that in
     the backward pass. 0 for other kernels.
     """

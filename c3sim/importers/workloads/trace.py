@@ -18,7 +18,7 @@ from c3sim.importers.trace_events import as_time, sound_events
 from c3sim.importers.traces import Kernel, KernelClass, classify
 from c3sim.importers.values import collective_of
 from c3sim.simulation.exposure import uncovered
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 _RUNTIME = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime")
@@ -190,7 +190,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
 
 
 def _class_of(name: str, category: str, operators: Sequence[Mapping[str, Any]]) -> KernelClass:
-    """Of a kernel by its name; one of a collective library may have a name of its own."""
+    """Class of a kernel by its name; one of a collective library may have a name of its own."""
     kind = classify(name) if category == "kernel" else classify("")
     if kind.kind == "other" and category == "kernel" and "ccl" in name.lower():
         args = (each.get("args") or {} for each in operators)
@@ -275,7 +275,7 @@ class Iteration:
 
     @property
     def start(self) -> float:
-        """Of its first kernel [us]."""
+        """Start of its first kernel [us]."""
         return min(work.start for work in self.works)
 
     @property

@@ -1,4 +1,4 @@
-"""What kernels of other streams a kernel waits for: by events, else inferred from order and times.
+"""Waits between kernels of different streams: by events, else inferred from order and times.
 
 - Where the trace says which record of which event a wait is for (``cuda_sync``), that is taken.
 - A wait without that belongs to the stream of the next launch, and to the latest record behind a
@@ -36,7 +36,7 @@ class Waits:
     by_time: int = 0
 
     def add(self, work: int, awaited: int) -> bool:
-        """Whether it is new."""
+        """True if it is new."""
         known = self.after.setdefault(work, set())
         new = awaited not in known
         known.add(awaited)
@@ -44,7 +44,7 @@ class Waits:
 
 
 def find_waits(trace: Trace, works: Sequence[Work]) -> Waits:
-    """Of *works* in launch order."""
+    """Waits of *works* in launch order."""
     waits = Waits()
     if trace.awaits is not None:
         _all_told(waits, trace.awaits, works)
@@ -122,7 +122,7 @@ def _by_order(waits: Waits, launches: _Launches, call: Call, records: Sequence[C
 
 
 def _by_time(waits: Waits, works: Sequence[Work]) -> None:
-    """What else explains that a kernel began late."""
+    """Add waits that explain late starts."""
     by_end = sorted(range(len(works)), key=lambda i: works[i].end)
     ends = [works[i].end for i in by_end]
     before: dict[str, Work] = {}
@@ -212,7 +212,7 @@ def _paired(rows: Sequence[Sequence[Work]]) -> list[tuple[Work, ...]]:
 
 
 def _shifts(paired: Sequence[tuple[Work, ...]], ranks: int) -> list[float]:
-    """What to add to each rank's times [us], so that collectives end together."""
+    """Offset of each rank's clock [us], so that collectives end together."""
     shifts = [0.0] * ranks
     for rank in range(1, ranks):
         apart = [group[0].end - group[rank].end for group in paired]
@@ -256,8 +256,8 @@ class HostSide:
 def host_side(
     trace: Trace, works: Sequence[Work], dispatch: float, after: Mapping[int, Iterable[int]]
 ) -> HostSide:
-    """Of *works* in launch order, with what they wait for on other streams; *dispatch* [us]: from a
-    launch to an idle GPU's first workgroup.
+    """Launches of *works* in launch order, with what they wait for on other streams; *dispatch*
+    [us]: from a launch to an idle GPU's first workgroup.
 
     What had been launched before the iteration's first kernel began takes the host no time. Of a
     kernel without a launch in the trace, it is taken that it was launched in time, or, where

@@ -1,4 +1,5 @@
-"""What all tables and pictures share: files, look, layout, numbers as text, step functions of time.
+"""Common parts of tables and pictures: files, look, layout, numbers as text, step functions of
+time.
 
 It must not know studies, sweeps or kinds of pictures.
 """

@@ -100,7 +100,7 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
 
 
 def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this."""
+    """True if a notebook's kernel runs this."""
     import sys
 
     ipython = sys.modules.get("IPython")

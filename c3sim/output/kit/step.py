@@ -1,4 +1,4 @@
-"""What a step of a model went into: operator classes over time, and communication alone. Pure.
+"""Time of a model's step: operator classes over time, and communication alone. Pure.
 
 At any moment the time belongs to the classes of compute that run, in equal parts; where none runs,
 to communication alone (exposed) if some runs, else it is idle. The parts add up to the whole.
@@ -33,12 +33,12 @@ class Step:
 
 
 def is_step(tasks: Mapping[str, TaskResult]) -> bool:
-    """Whether tasks are told by operator class: one of them says what it does in a model."""
+    """True if tasks are told by operator class: one of them says what it does in a model."""
     return any("operator" in task.detail for task in tasks.values())
 
 
 def class_of(task: TaskResult) -> str:
-    """What *task* does in a model: an operator class, else its kind (hold, host)."""
+    """Class of *task* in a model: an operator class, else its kind (hold, host)."""
     return str(task.detail.get("operator") or _OF_KIND.get(task.kind, task.kind))
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.result import Result
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.workload import Workload
 
 WORTH_IT = 60  # points; starting other processes takes as long as some tens of them
 Row = Mapping[str, Any]

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from c3sim.errors import C3simError, InputError
-from c3sim.input.loading import load_hardware
-from c3sim.input.paths import get_value, paths_of, unit_of
 from c3sim.iterations.described import subject
 from c3sim.output.page.again import Models
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
-from c3sim.specs.hardware import Node
-from c3sim.specs.iteration import Described
-from c3sim.specs.units import format_si, parse_quantity
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.paths import get_value, paths_of, unit_of
+from c3sim.spec.units import format_si, parse_quantity
+from c3sim.spec.workload import Workload
 
 FILE = "FILE.yaml"  # stands for a workload or node that is not packaged
 _TEXTS: tuple[str, ...] = ("name", "description", "source", "workload.node")

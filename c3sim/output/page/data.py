@@ -79,7 +79,7 @@ def _short(value: Any) -> float | int | None:
 
 
 def _start(table: ResultTable) -> dict[str, Any]:
-    """What each view shows at first; a view without data is left out."""
+    """Initial state of each view; a view without data is left out."""
     try:
         output = preferred(table).name
     except InputError:  # every point failed

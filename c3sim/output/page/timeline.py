@@ -91,7 +91,7 @@ def compact_glance(found: Glance) -> dict[str, Any]:
 
 
 def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
-    """Of a step of a model: *parts* ``[name, number of its kind or -1, ns]``, and where exposed
+    """Step of a model: *parts* ``[name, number of its kind or -1, ns]``, and where exposed
     communication is, *alone* [ns]; None of another run.
     """
     if not is_step(result.tasks):

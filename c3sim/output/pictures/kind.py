@@ -8,7 +8,7 @@ from c3sim.errors import InputError
 from c3sim.output.results.choice import SIDE, objectives, preferred, sampled, varied
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
-from c3sim.specs.words import unknown
+from c3sim.spec.words import unknown
 
 KINDS = ("heatmap", "pareto", "lines", "tornado")
 #: Outputs that a Pareto picture shows when nothing is asked for: the first two that a file has.
@@ -34,7 +34,7 @@ def plan_picture(
     value: str | None = None,
     by: str | None = None,
 ) -> Plan:
-    """What to draw of *table*. Raises InputError for columns that do not suit the kind.
+    """Plan of the picture of *table*. Raises InputError for columns that do not suit the kind.
 
     Left out, *kind* follows from the columns asked for, the study's objectives, and the axes that
     vary: lines for one, a heat map for more, a Pareto picture for values drawn at random.
@@ -130,7 +130,9 @@ def _output(table: ResultTable, column: Column | None, option: str) -> Column:
 
 
 def _series(table: ResultTable, *taken: Column, several: bool = False) -> Column | None:
-    """What tells series apart: the strategy, else the scenario, else (*several*) another axis."""
+    """Column that separates series: the strategy, else the scenario, else (*several*) another
+    axis.
+    """
     free = varied(table, *taken)
     groups = [column for name in ("strategy", "scenario") for column in free if column.name == name]
     return next(iter([*groups, *(free if several else ())]), None)

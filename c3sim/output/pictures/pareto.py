@@ -88,7 +88,7 @@ def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequ
 
 
 def knee(spots: Sequence[tuple[float, float]]) -> int:
-    """Of points along a front the one furthest from the line between its ends; 0 of one or two."""
+    """Index of the point of a front furthest from the line between its ends; 0 of one or two."""
     (x0, y0), (x1, y1) = spots[0], spots[-1]
 
     def apart(number: int) -> float:

@@ -166,8 +166,8 @@ def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
 def _bars(
     axes: Axes, lane: int, task: TaskResult, before: float, length: float, edge: float
 ) -> None:
-    """What *task* waited for others, then for room; where it ran, with an *edge*; how long it takes
-    alone.
+    """Bars of *task*: waiting for others, then for room; where it ran, with an *edge*; how long it
+    takes alone.
     """
     colour = COLOURS.get(task.kind, look.GREY)
     ready = min(max(task.ready_s, before), task.start_s)

@@ -15,8 +15,8 @@ from c3sim.output.kit.text import short
 from c3sim.output.pictures.panels import grid
 from c3sim.output.results.columns import Column, known_unit, label_of
 from c3sim.output.results.table import ResultTable
-from c3sim.specs.units import format_si
-from c3sim.specs.words import unknown
+from c3sim.spec.units import format_si
+from c3sim.spec.words import unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

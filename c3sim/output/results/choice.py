@@ -1,4 +1,4 @@
-"""What is shown of a table of results by default, and which of its points are best."""
+"""Default columns of a table of results, and its best points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIDE = 100  # values along a side of a heat map
 
 
 def is_tornado(table: ResultTable) -> bool:
-    """Whether the table is that of a sensitivity study."""
+    """True if the table is that of a sensitivity study."""
     return set(TORNADO) <= set(table.columns)
 
 
@@ -43,7 +43,7 @@ def varied(table: ResultTable, *taken: Column | None) -> list[Column]:
 
 
 def sampled(table: ResultTable) -> bool:
-    """Whether values were drawn at random: an axis has about as many values as there are points."""
+    """True if values were drawn at random: an axis has about as many values as there are points."""
     numeric = [column for column in table.varied() if column.role == "axis" and column.numeric]
     most = max(len(table), SIDE)
     return len(numeric) > 1 and any(2 * len(column.distinct()) > most for column in numeric)

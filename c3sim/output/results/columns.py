@@ -66,7 +66,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether its values are numbers; a column without any value is not."""
+        """True if its values are numbers; a column without any value is not."""
         known = [value for value in self.values if value is not None]
         return bool(known) and not any(isinstance(value, str) for value in known)
 
@@ -87,11 +87,11 @@ class Column:
 
     @property
     def middle(self) -> float:
-        """What values diverge from: 1 of a ratio, 0 of all else."""
+        """Centre of a diverging scale: 1 for a ratio, else 0."""
         return 1.0 if self.unit == "x" else 0.0
 
     def diverges(self) -> bool:
-        """Whether it has values on both sides of its middle."""
+        """True if it has values on both sides of its middle."""
         values = self.distinct() if self.numeric else []
         return bool(values) and values[0] < self.middle < values[-1]
 
@@ -109,7 +109,7 @@ def known_unit(name: str) -> tuple[str, str]:
 
 
 def label_of(name: str, given: Mapping[str, Any]) -> str:
-    """What a column is called: its file's label, else words for its name."""
+    """Label of a column: its file's label, else words for its name."""
     if given.get("label"):
         return str(given["label"])
     last = name.rpartition(".")[2]
@@ -144,7 +144,7 @@ def _power(values: Sequence[float], base: float, log: bool) -> int:
 
 
 def _logarithmic(column: Column) -> bool:
-    """Whether a linear axis would crowd most of the values, all positive, at its low end."""
+    """True if a linear axis would crowd most of the values, all positive, at its low end."""
     values = [value for value in column.distinct() if math.isfinite(value)]
     if len(values) < 3 or values[0] <= 0 or values[-1] < 7 * values[0]:
         return False

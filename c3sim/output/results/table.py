@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, reason_of
-from c3sim.input.files import LARGEST_DATA, read_bytes
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
-from c3sim.specs.units import UNIT_EXAMPLES, parse_quantity
-from c3sim.specs.words import unknown
+from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
+from c3sim.spec.units import UNIT_EXAMPLES, parse_quantity
+from c3sim.spec.words import unknown
 
 LARGEST = 1e300  # no figure is beyond
 KEY = b"c3sim"  # of the metadata in a Parquet file
@@ -136,7 +136,7 @@ def make_table(columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -
 
 
 def directions(about: Mapping[str, Any]) -> dict[str, str]:
-    """What a search was told to reach: column -> "higher" or "lower"."""
+    """Objectives of a search: column -> "higher" or "lower"."""
     search = (about.get("study") or {}).get("search") or {}
     ways = about.get("objectives") or search.get("objectives") or {}
     return {name: "higher" if str(way).startswith("max") else "lower" for name, way in ways.items()}

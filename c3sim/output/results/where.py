@@ -10,7 +10,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
-from c3sim.specs.units import parse_quantity
+from c3sim.spec.units import parse_quantity
 
 OPTION = "--where"
 _CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.+?)\s*")

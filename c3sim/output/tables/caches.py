@@ -1,4 +1,4 @@
-"""What tasks of one run did to the lines of the last cache that all compute units share."""
+"""Table of the effect of tasks on the lines of the last cache that all compute units share."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING
 from c3sim.output.tables.sweep import shown
-from c3sim.specs.units import format_si
+from c3sim.spec.units import format_si
 
 if TYPE_CHECKING:
     from c3sim.experiments.bands import Band

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, OWN_EXPLAINED, figures
-from c3sim.specs.units import format_si
+from c3sim.spec.units import format_si
 
 if TYPE_CHECKING:
     from c3sim.experiments.plan import Plan

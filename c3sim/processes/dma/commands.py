@@ -35,9 +35,9 @@ from c3sim.processes.dma.engines import Execution, Request, Step, WordKey, Words
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
-from c3sim.specs.dma_engines import Operation
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Command
+from c3sim.spec.dma_engines import Operation
+from c3sim.spec.hardware import Node
+from c3sim.spec.task import Command
 
 
 class Place(NamedTuple):
@@ -365,7 +365,7 @@ def _copies(
     mirrored: bool,
     mapping: str | None,
 ) -> list[DmaCopy | None]:
-    """What each command moves; None: nothing."""
+    """Transfer of each command; None: no bytes."""
     swaps = sum(command.op == "swap" for command in program)
     copies: list[DmaCopy | None] = []
     for command, place in zip(program, places, strict=True):

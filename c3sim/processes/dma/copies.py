@@ -9,8 +9,8 @@ from functools import lru_cache
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
 from c3sim.processes.plan import Context
-from c3sim.specs.dma_engines import Operation
-from c3sim.specs.hardware import Node
+from c3sim.spec.dma_engines import Operation
+from c3sim.spec.hardware import Node
 
 HOST = -1  # as source or destination: host memory
 REQUESTS = -1  # the queue of an engine that it carries requests in
@@ -38,7 +38,7 @@ class DmaCopy:
 
     @property
     def pull(self) -> bool:
-        """Whether the engine reads from a peer."""
+        """True if the engine reads from a peer."""
         return self.destination == self.gpu and self.source not in (self.gpu, HOST)
 
 
@@ -78,7 +78,7 @@ def local_engine_for(node: Node, gpu: int, part: int = 0, parts: int = 1) -> tup
 
 
 def same_sharing(node: Node) -> bool:
-    """Whether the engines of the map serve the peers of every GPU alike, up to their numbers."""
+    """True if the engines of the map serve the peers of every GPU alike, up to their numbers."""
     engines, rows = node.gpu.dma_engines, node.engine_map
     return rows is None or _alike(rows, node.gpus, engines.per_peer, engines.count)
 

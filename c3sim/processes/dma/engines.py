@@ -32,7 +32,7 @@ from typing import NamedTuple
 from c3sim.models.dma import RELEASED_QUEUE_STARTS
 from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
-from c3sim.specs.dma_engines import Operation
+from c3sim.spec.dma_engines import Operation
 
 WordKey = tuple[str, int]  # (name, GPU)
 
@@ -67,12 +67,12 @@ class Step(NamedTuple):
 
     @property
     def signals(self) -> bool:
-        """Whether it tells others of the end of what is before it."""
+        """True if it tells others of the end of what is before it."""
         return self.op in ("atomic", "fence")
 
     @property
     def only_moves(self) -> bool:
-        """Whether another task may have the same one: no word and no other GPU hears of it."""
+        """True if another task may have the same one: no word and no other GPU hears of it."""
         return self.op in ("copy", "broadcast", "swap", "reduce") and self.request is None
 
 
@@ -91,11 +91,11 @@ class Ring:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of it is waiting or under way."""
+        """True if nothing of it is waiting or under way."""
         return not (self.pending or self.held)
 
     def fits(self, size: float) -> bool:
-        """Whether a packet of *size* bytes has room; an empty ring takes one of any size."""
+        """True if a packet of *size* bytes has room; an empty ring takes one of any size."""
         return self.used + size <= self.capacity or not self.used
 
 

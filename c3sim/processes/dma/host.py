@@ -21,7 +21,7 @@ from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step, Words
 from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback, HostThread, countdown
-from c3sim.specs.task import Posting
+from c3sim.spec.task import Posting
 
 
 def _no_time(_packets: int) -> float:
@@ -99,7 +99,7 @@ class DmaHost:
         return QueueKey(step.gpu, step.engine, step.queue, private)
 
     def triggered(self, task: str) -> bool:
-        """Whether a tracker starts the commands of *task*."""
+        """True if a tracker starts the commands of *task*."""
         awaited = self.context.workload.tasks[task].after
         return self.context.node.gpu.dma_engines.trigger_latency is not None and bool(awaited)
 
@@ -122,7 +122,7 @@ class DmaHost:
         return partial(_packets_and_doorbell, costs.batch_copy_time, costs.doorbell_time)
 
     def _extra_call_time(self, host: HostThread, pulls: bool) -> float:
-        """What a call of the runtime costs more: it reads from a peer; it is the first."""
+        """Extra time [s] of a runtime call: it reads from a peer; it is the first."""
         costs = self.context.node.host
         first, host.has_copied = not host.has_copied, True
         return costs.pull_time * pulls + costs.first_copy_time * first

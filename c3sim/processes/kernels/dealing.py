@@ -17,7 +17,7 @@ from c3sim.models.dispatch import (
     rotation,
     turn_weights,
 )
-from c3sim.specs.hardware import Gpu
+from c3sim.spec.hardware import Gpu
 
 #: enabled CU bits; None = all
 Mask = tuple[int, ...] | None

@@ -21,7 +21,7 @@ from functools import cache
 from c3sim.models.dispatch import RULES
 from c3sim.processes.kernels.dealing import EngineTurns, engine_groups
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
-from c3sim.specs.hardware import Gpu
+from c3sim.spec.hardware import Gpu
 
 #: Fewer rounds than these are not worth one segment (a cut costs more than the events it saves).
 FOLDED_ROUNDS = 6
@@ -119,7 +119,7 @@ class Dispatcher:
         self.at_once(self.fill)
 
     def waits(self, grid: Grid) -> bool:
-        """Whether *grid* has workgroups that got no room yet."""
+        """True if *grid* has workgroups that got no room yet."""
         return grid.pointer < grid.last
 
     def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:

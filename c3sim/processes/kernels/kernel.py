@@ -31,7 +31,7 @@ from c3sim.processes.plan import Context
 
 @dataclass(frozen=True, slots=True)
 class TileCost:
-    """What one tile costs a workgroup."""
+    """Cost of one tile for a workgroup."""
 
     rate: Callable[[GpuState], float]  # tiles/s
     traffic: Traffic

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count as naturals
 
 from c3sim.processes.kernels.dealing import EngineTurns, Kind, Mask, take_equally, take_from_fullest
-from c3sim.specs.hardware import ComputeUnits
+from c3sim.spec.hardware import ComputeUnits
 
 #: States that are remembered at most, a few kB each; then all are forgotten.
 REMEMBERED = 5000
@@ -29,7 +29,7 @@ class GridShape:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one workgroup needs of a compute unit."""
+    """Resources of a compute unit that one workgroup needs."""
 
     lds: float
     registers: int

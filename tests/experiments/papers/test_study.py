@@ -7,7 +7,7 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.experiments.cases import workload_cases
 from c3sim.experiments.study import Options, run_study
-from c3sim.input.loading import open_study
+from c3sim.spec.reading.loading import open_study
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from c3sim.experiments.cases import workload_cases
 from c3sim.experiments.pairs import classify, other_means
 from c3sim.experiments.papers.c3 import auto_summary, strategy_means
 from c3sim.experiments.study import Options, run_study
-from c3sim.input.loading import load_study
 from c3sim.iterations.described import evaluate
+from c3sim.spec.reading.loading import load_study
 
 # M, N, K and MiB of the fifteen pairs, as published figures are compared with them: papers' table,
 # not to be changed.

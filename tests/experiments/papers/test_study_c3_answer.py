@@ -19,8 +19,8 @@ from c3sim.experiments.draws import (
 )
 from c3sim.experiments.papers.c3 import claims
 from c3sim.experiments.study import Asked, Options, Row, StudyResult, run_study
-from c3sim.input.loading import LoadedStudy, load_hardware, load_study
-from c3sim.specs.study import Alternative, Assumption, Band, Scenario, Study
+from c3sim.spec.reading.loading import LoadedStudy, load_hardware, load_study
+from c3sim.spec.study import Alternative, Assumption, Band, Scenario, Study
 
 # Own means 0.2 and 0.6. Two draws, over scenarios whose usual means are 0.3 and 0.5, shift them by
 # 0 and -0.1, and by 0 and -0.5. Two other tables shift them by 0 and 0.2, and by 0 and 0.

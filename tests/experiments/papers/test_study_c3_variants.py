@@ -17,10 +17,10 @@ from c3sim.experiments.cases import collective_of, workload_cases
 from c3sim.experiments.papers import c3_variants as study_module
 from c3sim.experiments.papers.c3_variants import CHOOSERS, SAME, host_name, summed_regrets, winner
 from c3sim.experiments.study import Options, Row, StudyResult, named_kind, run_study
-from c3sim.input.loading import load_hardware, load_study, parse_workload
 from c3sim.output.kit.text import percent
 from c3sim.simulation.runs import isolated
-from c3sim.specs.workload import HostThreads
+from c3sim.spec.reading.loading import load_hardware, load_study, parse_workload
+from c3sim.spec.workload import HostThreads
 from c3sim.strategies import dma_variants
 from c3sim.strategies.rewrites import baseline
 

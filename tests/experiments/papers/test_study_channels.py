@@ -9,9 +9,9 @@ import pytest
 
 import c3sim
 from c3sim.experiments.study import Row, StudyResult, named_kind
-from c3sim.input.loading import load_hardware, load_study
 from c3sim.models.gemm import plan_gemm
-from c3sim.specs.workload import Gemm
+from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.workload import Gemm
 
 MINE = """\
 schema: 1

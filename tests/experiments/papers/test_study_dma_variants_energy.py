@@ -11,8 +11,8 @@ import pytest
 import c3sim
 from c3sim.experiments.savings import band, intervals_of, total
 from c3sim.experiments.study import StudyResult, named_kind
-from c3sim.input.loading import load_hardware
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ from c3sim.experiments.subjects.operators import (
     unfused,
     with_stores,
 )
-from c3sim.input.loading import load_hardware, load_study
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import load_hardware, load_study
 
 STUDY = load_study("fused")
 NODE = load_hardware("mi210-4").node

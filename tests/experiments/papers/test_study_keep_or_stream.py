@@ -6,12 +6,12 @@ import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.papers.keep_or_stream import NONE, TRIED, warm
 from c3sim.experiments.study import Options, run_study
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, load_study, load_workload
-from c3sim.input.paths import set_value
 from c3sim.simulation.runs import run_once
-from c3sim.specs.cache_policy import CachePolicy, TransferPolicy
-from c3sim.specs.workload import StreamKernel, Workload
+from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, load_study, load_workload
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.workload import StreamKernel, Workload
 
 MI300X, H200 = load_hardware("mi300x-8").node, load_hardware("h200-2").node
 PAIR = load_workload("c3-pair")

@@ -11,7 +11,7 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.study import StudyResult, named_kind, with_settings
-from c3sim.input.loading import load_study
+from c3sim.spec.reading.loading import load_study
 
 pytestmark = pytest.mark.slow
 

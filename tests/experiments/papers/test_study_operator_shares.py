@@ -13,8 +13,8 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.iterations import iteration_cases
 from c3sim.experiments.papers.operator_shares import share
 from c3sim.experiments.study import StudyResult, named_kind
-from c3sim.input.loading import load_hardware, load_study
 from c3sim.simulation.exposure import CLASSES
+from c3sim.spec.reading.loading import load_hardware, load_study
 
 MINE = """\
 schema: 1

@@ -14,7 +14,7 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.experiments.papers.t3 import claims
 from c3sim.experiments.study import Options, StudyResult, named_kind, run_study
-from c3sim.input.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_hardware, load_study
 
 STUDY = load_study("t3")
 

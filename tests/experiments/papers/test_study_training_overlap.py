@@ -12,8 +12,8 @@ from c3sim.errors import InputError
 from c3sim.experiments.iterations import iteration_cases, most_layers
 from c3sim.experiments.papers.training_overlap import limited_by
 from c3sim.experiments.study import Row, StudyResult, named_kind
-from c3sim.input.loading import load_hardware, load_study
 from c3sim.iterations.memory import memory_bytes
+from c3sim.spec.reading.loading import load_hardware, load_study
 
 MINE = """\
 schema: 1

@@ -16,7 +16,7 @@ from c3sim.errors import C3simError
 from c3sim.importers import import_iteration
 from c3sim.importers.chakra import messages
 from c3sim.importers.workloads.imported import Imported
-from c3sim.input.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_hardware
 
 NODE = load_hardware("h200-2").node
 STEP = Path(__file__).parents[1] / "data" / "chakra_fsdp_h200x2" / "step2.0.et"

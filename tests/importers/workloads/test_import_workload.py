@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from c3sim.cli.guard import Guarded
 from c3sim.cli.import_logs import import_logs
-from c3sim.input.loading import load_workload
+from c3sim.spec.reading.loading import load_workload
 
 JOB = Path(__file__).parents[1] / "data" / "fsdp_h200x2"
 

@@ -11,9 +11,9 @@ from kineto_case import MadeTrace
 from c3sim.importers.workloads.build import Built, build
 from c3sim.importers.workloads.imported import replay
 from c3sim.importers.workloads.trace import read_trace
-from c3sim.input.hardware import load_hardware
 from c3sim.simulation.runs import isolated
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("h200-2").node
 GEMM = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"
@@ -252,7 +252,7 @@ def test_another_node_runs_it_with_its_own_libraries() -> None:
 
 def test_the_text_loads_as_what_was_built(tmp_path) -> None:
     from c3sim.importers.workloads.imported import workload_text
-    from c3sim.input.loading import load_workload
+    from c3sim.spec.reading.loading import load_workload
 
     found = built(two_layers())
     file = tmp_path / "w.yaml"

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from c3sim.cli.app import app
 from c3sim.output.page.command import arguments_of, bases, setting
 from c3sim.output.page.page import models_of
-from c3sim.specs.units import parse_quantity
+from c3sim.spec.units import parse_quantity
 
 
 @pytest.mark.parametrize(

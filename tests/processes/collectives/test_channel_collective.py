@@ -10,9 +10,9 @@ from __future__ import annotations
 import pytest
 from clusters import MS, NODE, changed, run
 
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import parse_workload
 
 S = {"kind": "collective", "size": "96 MB"}
 NODE_PHASE = 96 * 3 / 4 / 30  # ms: 72 MB over 30 GB/s

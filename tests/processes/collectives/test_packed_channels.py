@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware, parse_workload
-from c3sim.input.paths import set_value
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
 NODE = load_hardware("teaching-4").node

@@ -15,10 +15,10 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 US = 1e-6
 MESH = TEACHING.model_copy(

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
 COPY = {"kind": "copy", "bytes": "1 MB"}

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from shapes import TEACHING
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.dma import engine_work
 from c3sim.processes.dma.commands import engine_numbers
 from c3sim.processes.dma.copies import engine_for, host_engine_for
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.task import Command
-from c3sim.specs.workload import Collective
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.task import Command
+from c3sim.spec.workload import Collective
 from c3sim.tasks.engine_collective import collective_program
 
 US = 1e-6

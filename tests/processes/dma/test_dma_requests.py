@@ -13,12 +13,12 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.errors import DeadlockError
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import parse_workload
+from c3sim.spec.workload import Workload
 
 US = 1e-6
 COPY = {"kind": "copy", "bytes": "1 MB", "source": "peer", "destination": "gpu"}  # 100 us

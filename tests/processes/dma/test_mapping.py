@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 
 @pytest.mark.parametrize(("mapping", "owner"), [("peer", "gpu1"), ("ipc", "gpu0"), (None, "gpu1")])

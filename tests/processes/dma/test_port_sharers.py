@@ -6,11 +6,11 @@ import pytest
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
-from c3sim.input.loading import load_hardware
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked
 from c3sim.processes.dma.copies import DmaCopy, port_sharers, traffic
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware
 
 SWITCH, MESH = load_hardware("h200-4").node, load_hardware("mi300x-8").node
 

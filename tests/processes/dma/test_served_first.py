@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 COPY = {"kind": "copy", "bytes": 2**29, "gpus": "all", "mapping": "ipc"}
 PUSH = {**COPY, "source": "gpu", "destination": "peer"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from c3sim.errors import InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Workload
 
 NODE = load_hardware("t3-8").node
 SIZE = 15e6  # bytes: 100 us at 150 GB/s

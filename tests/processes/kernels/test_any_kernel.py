@@ -8,10 +8,10 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
 UNITS = 14  # of the teaching GPU

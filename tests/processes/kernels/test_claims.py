@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.processes.kernels.residency import Claim
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.tasks.on_units import CLAIM
 
 

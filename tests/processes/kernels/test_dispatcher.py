@@ -9,7 +9,7 @@ from shapes import gpu_of
 
 from c3sim.processes.kernels.dispatcher import Batch, Dispatcher, Grid
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.specs.hardware import Gpu
+from c3sim.spec.hardware import Gpu
 
 KIB = 1024.0
 WHOLE = Claim(lds=64 * KIB, registers=256, waves=4)  # all of a unit's LDS: one workgroup per unit

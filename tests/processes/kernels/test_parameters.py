@@ -8,12 +8,12 @@ import pytest
 from shapes import TEACHING
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
-from c3sim.specs.workload import Workload
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Workload
 
 FAULT = 40e-6
 COPY = {"kind": "copy", "bytes": "1 MiB", "destination": "gpu", "executor": "kernel"}

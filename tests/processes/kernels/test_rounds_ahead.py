@@ -7,13 +7,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from shapes import TEACHING, gpu_of
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.capacity import Capacity
 from c3sim.models.dispatch import RULES
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Gpu, Node
-from c3sim.specs.workload import DTYPE_BYTES, Gemm, Workload
+from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import DTYPE_BYTES, Gemm, Workload
 
 
 class Tiles:

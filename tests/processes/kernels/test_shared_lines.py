@@ -2,9 +2,9 @@
 
 import pytest
 
-from c3sim.input.loading import load_hardware
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.workload import StreamKernel, Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import StreamKernel, Workload
 
 H200 = load_hardware("h200-2").node
 GIB = 2.0**30

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 MI300X = load_hardware("mi300x-8").node
 H200 = load_hardware("h200-2").node

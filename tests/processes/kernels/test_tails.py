@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from shapes import TEACHING
 
-from c3sim.input.loading import parse_workload
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import parse_workload
 
 OVERHEAD = 3e-6  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end is seen
 

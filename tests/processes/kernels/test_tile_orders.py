@@ -8,13 +8,13 @@ import pytest
 
 from c3sim.engine.flow import Flow
 from c3sim.errors import InputError, InputErrors
-from c3sim.input.checks.on_node import check_on_node
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.models.stores import busy_links
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.specs.hardware import Node
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 MESH = load_hardware("mi300x-8").node
 SWITCH = load_hardware("h200-4").node

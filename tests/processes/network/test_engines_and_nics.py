@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 from clusters import MS, NODE, changed, run
 
-from c3sim.input.loading import load_hardware, parse_workload
 from c3sim.simulation.folding import can_fold
-from c3sim.specs.workload import Collective
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Collective
 from c3sim.tasks.network import parts_of
 
 COPY = {"kind": "copy", "bytes": "8 MB", "executor": "nic", "peer": 4}

@@ -3,8 +3,8 @@
 import pytest
 from made_records import GATHER, GEMM, pair, record
 
-from c3sim.input.loading import load_hardware
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 from c3sim.validation.compare.baselines import Baselines, baselines_of, roofline
 
 NODE = load_hardware("mi300x-8").node

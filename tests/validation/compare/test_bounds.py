@@ -8,7 +8,7 @@ import pytest
 from shared import shared
 
 from c3sim.errors import InputErrors
-from c3sim.input.yaml_edit import replace_values
+from c3sim.spec.reading.yaml_edit import replace_values
 from c3sim.validation.compare.bounds import FILE, load_bounds
 from c3sim.validation.compare.figures import Figure
 from c3sim.validation.compare.nodes import nodes_for

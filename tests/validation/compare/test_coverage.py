@@ -6,7 +6,7 @@ import pytest
 from made_records import GEMM, line, write
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.coverage import Number, Sight, coverage, numbers_of, with_value
 from c3sim.validation.compare.coverage_suite import FIRST, ROWS, key_of, parts_of, thinned
 from c3sim.validation.compare.figures import compare_record

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.experiments.bands import uncertainty
-from c3sim.input.loading import load_hardware, load_workload
+from c3sim.spec.reading.loading import load_hardware, load_workload
 from c3sim.validation.compare import coverage_file
 from c3sim.validation.compare.coverage import NOTICED, Sight, numbers_of
 from c3sim.validation.compare.coverage_file import (

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
-from c3sim.input.records import load_records
+from c3sim.spec.reading.records import load_records
 from c3sim.validation.compare.record_files import PACKAGED
 
 LOGS = Path(__file__).parents[2] / "importers" / "data"

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from made_records import line
 
-from c3sim.input.loading import load_hardware
-from c3sim.specs.record import Record
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.record import Record
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.loops import Loop, has_figures, measured_loop, predicted_loop
 from c3sim.validation.compare.measurements import merge, observations

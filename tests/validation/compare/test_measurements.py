@@ -9,7 +9,7 @@ from made_records import GATHER, GEMM, line, pair, pair_line, record, write
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
-from c3sim.specs.record import Record
+from c3sim.spec.record import Record
 from c3sim.validation.compare import measurements
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
 from c3sim.validation.compare.nodes import nodes_for

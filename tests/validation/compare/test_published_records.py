@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from c3sim.specs.record import Record, record_id
+from c3sim.spec.record import Record, record_id
 
 PUBLISHED = Path(__file__).parents[3] / "validation" / "data" / "published"
 FILES = sorted(PUBLISHED.rglob("*.jsonl"))

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.errors import C3simError
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.coverage import numbers_of, with_value
 from c3sim.validation.compare.predict import predict_record
 from c3sim.validation.compare.reads import reading

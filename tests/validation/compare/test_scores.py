@@ -3,7 +3,7 @@
 import pytest
 from made_records import CASE_KEYS, GATHER, GEMM, SUITE_KEYS, pair, record
 
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.baselines import PREDICTORS, Baselines
 from c3sim.validation.compare.bounds import Bound, Limit
 from c3sim.validation.compare.figures import Figure, compare_record

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from c3sim.input.loading import load_hardware
-from c3sim.specs.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import Workload
 from c3sim.validation.compare.trust import derive, text
 
 NODES = {"mi300x-8": load_hardware("mi300x-8").node}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from made_records import GEMM, line
 
-from c3sim.input.loading import LoadedNode, load_hardware
-from c3sim.specs.record import Record
-from c3sim.specs.sourced import Calibrated
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
+from c3sim.spec.record import Record
+from c3sim.spec.sourced import Calibrated
 from c3sim.validation.compare.record_files import data_hash
 from c3sim.validation.fit.age import stale
 

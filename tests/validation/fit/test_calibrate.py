@@ -8,7 +8,7 @@ import pytest
 from made_records import as_measured, pair, record
 
 from c3sim.errors import InputError
-from c3sim.input.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import calibrate, groups, shares

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from c3sim.errors import InputError
-from c3sim.input.library import find
-from c3sim.input.loading import load_hardware
-from c3sim.input.write import node_text
-from c3sim.specs.sourced import in_file_units
+from c3sim.spec.reading.library import find
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.write import node_text
+from c3sim.spec.sourced import in_file_units
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.fit.calibrate import calibrate
 from c3sim.validation.fit.calibration import to_dict, to_yaml, write_calibration

@@ -11,8 +11,8 @@ from functools import cache
 
 import pytest
 
-from c3sim.input.library import names
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.library import names
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import calibrate, groups, shares
 

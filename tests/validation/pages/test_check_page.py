@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from made_records import GATHER, record
 
-from c3sim.input.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.bounds import load_bounds
 from c3sim.validation.compare.verdict import Verdict, validate
 from c3sim.validation.pages import check_page

@@ -16,7 +16,7 @@ from signals import hear_interrupts
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
-from c3sim.input.records import load_records
+from c3sim.spec.reading.records import load_records
 from c3sim.validation.probing import step as process_step
 from c3sim.validation.probing.campaign import run_steps
 from c3sim.validation.probing.plan import Step

@@ -269,7 +269,7 @@ void sha256_gives_the_published_digests() {
 }
 
 void record_ids_are_those_of_python() {
-    // python -c 'from c3sim.specs.record import record_id; print(record_id("h200-1", {...}, "as_written",
+    // python -c 'from c3sim.spec.record import record_id; print(record_id("h200-1", {...}, "as_written",
     // "probe 1; CUDA 13.0"))' with the dictionary below, its numbers 0.25, 1e-05, 1e16 and 1.0 as floats.
     Json gemm = Json::object(), copy = Json::object(), workload = Json::object();
     gemm.set("name", "gemm").set("kind", "gemm").set("shape", Json::array().push(8192).push(8192).push(4096));

@@ -1,0 +1,205 @@
+"""Schema 1 of an iteration: one step of a model on a node, run like a workload."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from c3sim.spec.base import SchemaOne, Spec
+from c3sim.spec.fields import ByForm
+from c3sim.spec.models import Dlrm, Transformer
+from c3sim.spec.quantities import Bytes, Count, Parts, Positive
+from c3sim.spec.task import Dtype
+from c3sim.spec.workload import Workload
+
+Phase = Literal["forward", "training", "prefill", "decode"]
+
+
+class Alone(Spec):
+    """Every GPU runs the whole model on its own batch."""
+
+    kind: Literal["none"]
+
+
+class Ddp(Spec):
+    """Data parallel: every GPU has all weights; gradients are added up bucket by bucket as the
+    backward pass makes them.
+    """
+
+    kind: Literal["ddp"]
+    bucket: Bytes = 25.0 * 2**20
+    """a bucket is sent when it has as much; the first one from 1 MiB on"""
+    views: bool = False
+    """whether gradients are views of the buckets (gradient_as_bucket_view of PyTorch); false: each
+    is copied back once its bucket is reduced"""
+
+
+class Fsdp(Spec):
+    """Data parallel with weights, gradients and optimizer in shards; a layer's weights are gathered
+    before it runs.
+    """
+
+    kind: Literal["fsdp"]
+    prefetch: int = Field(1, ge=0)
+    """layers that are gathered ahead of the one that runs"""
+    reshard: bool = True
+    """whether weights are freed after the forward pass, and gathered again for the backward one"""
+    pieces: Literal[1, 2] = 1
+    """parts of a layer that are gathered, run again and scattered by themselves; 2: attention and
+    network"""
+
+
+class Tensor(Spec):
+    """Tensor parallel: every layer is split over the GPUs of a group."""
+
+    kind: Literal["tensor"]
+    size: Parts | None = None
+    """GPUs of a group; left out: all that a pipeline leaves. Where it nests in ddp or fsdp it needs
+    one"""
+    sequence: bool = False
+    """whether norms and residuals are split too, by tokens: reduce-scatters and all-gathers instead
+    of all-reduces"""
+
+
+class Expert(Spec):
+    """Expert parallel: experts are dealt to the GPUs, all else is data parallel."""
+
+    kind: Literal["expert"]
+    size: Parts | None = None
+    """data-parallel GPUs that experts are dealt to; left out: all"""
+
+
+class Pipeline(Spec):
+    """Pipeline: every stage has an equal part of the layers and hands its outputs on."""
+
+    kind: Literal["pipeline"]
+    size: Parts | None = None
+    """stages; left out: all GPUs, or those that tensor groups leave"""
+    micro_batches: Count = 4
+    """parts of the batch that follow each other"""
+
+
+Parallel = Annotated[Alone | Ddp | Fsdp | Tensor | Expert | Pipeline, Field(discriminator="kind")]
+
+
+class TransformerInPlace(Transformer):
+    """A transformer inside the description of an iteration."""
+
+    schema_version: SchemaOne = Field(1, alias="schema")
+    name: str = "own model"
+    source: str = ""
+
+
+class DlrmInPlace(Dlrm):
+    """A recommendation model inside the description of an iteration."""
+
+    schema_version: SchemaOne = Field(1, alias="schema")
+    name: str = "own model"
+    source: str = ""
+
+
+class Iteration(Spec):
+    """One step of a model: its operators, and the collectives that its parallelism needs."""
+
+    schema_version: SchemaOne = Field(alias="schema")
+    kind: Literal["iteration"]
+    name: str
+    description: str = ""
+    source: str = ""
+    node: str = "mi300x-8"
+    model: Annotated[str | TransformerInPlace | DlrmInPlace, ByForm()]
+    """a name in workloads/models, a file, or a model's fields in place"""
+    layers: Count | None = None
+    """how many of the model's layers; left out: all"""
+    head: bool | None = None
+    """embedding, output head and loss too; left out: true, false where layers is given"""
+    batch: Count = 1
+    """sequences (samples) per data-parallel replica: a tensor or pipeline group, else a GPU"""
+    tokens: Count | None = None
+    """of a sequence; needed but for decode, which makes one, and for models without sequences"""
+    context: int = Field(0, ge=0)
+    """decode: tokens there already"""
+    phase: Phase = "training"
+    precision: Dtype = "bf16"
+    """of weights, activations, gradients and optimizer; fp8: of GEMMs, all else in bf16"""
+    optimizer: Literal["none", "adamw", "lamb"] = "none"
+    master_weights: bool = False
+    """mixed precision: the optimizer keeps weights and moments in 4 byte numbers, takes gradients
+    from the others and gives them weights back"""
+    optimizer_on: Literal["compute_units", "memory"] = "compute_units"
+    """memory: units inside the memory run it (gpu.hbm.internal_rate), a what-if"""
+    checkpointing: Literal["none", "layer"] = "none"
+    """layer: only a layer's input is kept, the backward pass runs it again"""
+    parallel: Annotated[Parallel | tuple[Parallel, ...], ByForm()] = Alone(kind="none")
+    """a list where they nest, as the axes of a device mesh: the GPUs of a group of the last one are
+    neighbours. What is not split is data parallel"""
+    launch: Literal["eager", "graph"] = "eager"
+    """eager: the host launches kernel by kernel; graph: it has no part"""
+    profile: str | None = None
+    """one of the node's host_profiles: what eager launches cost; left out: framework_alone, else
+    framework, where the node has them"""
+    slowness: Positive | None = None
+    """how many times as long the profile's calls take on this host, as ``c3sim import --as host``
+    finds; left out: the profile's own, for a host of unknown speed"""
+    attention: Literal["flash", "eager"] = "flash"
+    """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
+    for each step"""
+    fused_qkv: bool | None = None
+    """queries, keys and values by one GEMM, or by three; left out: as the model says"""
+    fused: bool = False
+    """whether element-wise chains are one kernel each, as a compiler makes them"""
+    optimizer_kernels: Literal["foreach", "fused"] = "foreach"
+    """a pass over lists of tensors for each operation of the optimizer, or as few as it needs"""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Iteration:
+        if self.phase == "decode" and self.tokens not in (None, 1):
+            raise ValueError(f"decode makes one token; got tokens: {self.tokens}")
+        if self.phase != "decode" and self.context:
+            raise ValueError(f"context is for decode; the phase is {self.phase}")
+        if self.phase != "training" and self.optimizer != "none":
+            raise ValueError(f"an optimizer is for training; the phase is {self.phase}")
+        return self
+
+    @property
+    def nested(self) -> tuple[Parallel, ...]:
+        """Kinds of parallelism in *parallel*, without ``none``."""
+        given = self.parallel if isinstance(self.parallel, tuple) else (self.parallel,)
+        return tuple(entry for entry in given if entry.kind != "none")
+
+    @property
+    def length(self) -> int:
+        """New tokens of a sequence."""
+        return self.tokens or 1
+
+    @property
+    def has_head(self) -> bool:
+        """True if embedding, output head and loss run."""
+        return self.layers is None if self.head is None else self.head
+
+
+#: Fields of a description that paths name as they are: ``batch``, ``parallel.prefetch``.
+FIELDS = (
+    frozenset(Iteration.model_fields)
+    - {"schema_version", "kind", "name", "node"}
+    - {"description", "source"}
+)
+
+
+class Described(Workload):
+    """What paths, sweeps and studies take an iteration for: a workload whose *tasks* are those of a
+    few of its layers, so that they can be named. A run builds its own tasks from *iteration*, and
+    makes *changes* in them: (path, value, style of its numbers) in the order in which they were
+    set.
+    """
+
+    iteration: Iteration
+    changes: tuple[tuple[str, Any, Literal["text", "si"]], ...] = ()
+
+
+def noted(workload: Workload, path: str, value: object, style: str) -> Workload:
+    """*workload*, in which *value* was set at *path*; of a description that is remembered."""
+    if not isinstance(workload, Described):
+        return workload
+    return workload.model_copy(update={"changes": (*workload.changes, (path, value, style))})

@@ -1,0 +1,198 @@
+"""Libraries that launch kernels: part of hardware files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from c3sim.spec.base import Synonyms
+from c3sim.spec.quantities import (
+    Bandwidth,
+    Bytes,
+    BytesPerCycle,
+    Count,
+    Exponent,
+    Extent,
+    Fraction,
+    Parts,
+    Time,
+    Workgroups,
+)
+from c3sim.spec.sourced import Hardware
+from c3sim.spec.task import Dtype
+
+
+class GemmLibrary(Hardware):
+    """A GEMM library: its tiles, schedule, and efficiency inside a tile."""
+
+    schedule: Literal[
+        "one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"
+    ]
+    tiles: tuple[tuple[Extent, Extent], ...] = Field(max_length=1000)
+    """macro-tiles (rows, columns) it can choose from"""
+    tile_order: Literal["l2", "memory"] = "l2"
+    """what the order of tiles knows: least past the L2s (l2), or also what the memory-side cache
+    holds (memory)"""
+    operand_feed: Bandwidth
+    """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
+    setup: Time
+    """per call, before the kernel: small kernels that reset counters, fill workspaces"""
+    enqueue_time: Time | None = None
+    """host thread busy per call; left out: one launch, host.launch_time"""
+    prologue: Time
+    """per tile: first loads, pointer set-up, at maximum clock"""
+    cluster: Parts
+    """workgroups that start together in one shader engine and share operands they have in common;
+    1: none"""
+    stages: Parts
+    """slices of its operands that a workgroup keeps in LDS"""
+    slice_bytes: Bytes
+    """of K per row or column of a tile that a workgroup stages at a time"""
+    split_k: Parts
+    """largest split of K when tiles are fewer than compute units"""
+    split_depth: Count | None = None
+    """least K of a part of a split; left out: K is never split"""
+    reduction: Literal["kernel"] | None = None
+    """how the partial sums of a split are added: by a kernel behind the GEMM (kernel); left out: in
+    no time of its own"""
+    unaligned: Fraction | None = None
+    """share of the matrix rate where N or K, the extents that lie side by side in memory, is no
+    whole number of 16 bytes; left out: all of it"""
+    odd_rows: Fraction | None = None
+    """the same share where N or K is no whole number of 4 bytes; left out: as unaligned"""
+    memory_efficiency: Fraction
+    """share of a CU's streaming rate that a tile's loads reach"""
+    waves: Parts
+    registers: Annotated[int, Field(ge=0)]
+    """of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and
+    operands)"""
+    own_tiles: Parts
+    """dynamic_persistent: tiles of each workgroup that are its own, before it takes others from the
+    pool"""
+
+
+class Protocol(Hardware):
+    """One wire protocol of a collective library."""
+
+    step_latency: Time
+    """one hop of one step, at no load"""
+    efficiency: Fraction
+    """payload share of the bytes on the wire"""
+    base_latency: Time = 0.0
+    """more than launch_latency before the first byte, once"""
+    maximum_size: Bytes
+    """largest message per rank it is used for"""
+
+
+class PeerChannels(Hardware):
+    """How a library deals channels of direct sends to the peers (models/collective.py: deal)."""
+
+    rule: Literal["power_of_two"]
+    """power_of_two: a power of two of channels for each peer, doubled while a channel's part is
+    larger"""
+    part: Bytes
+    """largest part of a channel as long as there are more channels"""
+    rounds: Literal["parts", "peers"] = "parts"
+    """what a channel pays a step's latency for: each part that it sends in turn, or each peer of
+    the GPU, whichever channel serves it"""
+    short_protocol: str | None = None
+    """protocol of messages to a peer of up to short_size; left out: as of other algorithms"""
+    short_size: Bytes = 0.0
+    long_protocol: str | None = None
+    """protocol of longer ones"""
+    long_base_latency: Time | None = None
+    """in place of that protocol's base_latency; left out: the same"""
+
+
+class Channels(Hardware):
+    """Workgroups that carry a collective."""
+
+    default: dict[Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"], Workgroups]
+    maximum: Workgroups
+    """more are accepted but idle"""
+    bytes_per_cycle: BytesPerCycle
+    """payload one channel moves per engine cycle; in a call, where loads and stores have rates of
+    their own"""
+    direct_bytes_per_cycle: BytesPerCycle | None = None
+    """the same of direct sends, where a channel sends to one peer and receives from another in
+    turn; left out: bytes_per_cycle"""
+    load_bytes_per_cycle: BytesPerCycle | None = None
+    """bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow
+    one another"""
+    store_bytes_per_cycle: BytesPerCycle | None = None
+    """bytes one channel stores per engine cycle, here or to a peer"""
+    peer_channels: PeerChannels | None = None
+    """direct sends: how many channels serve a peer; left out: all"""
+    link_saturation_exponent: Exponent
+    """exponent p of the soft minimum of channels and link, of rings and trees whose every call
+    sends"""
+    direct_link_saturation_exponent: Exponent
+    """the same of direct sends, which do not wait for one another's steps"""
+    link_efficiency: Fraction
+    """share of a link's usable rate that many channels reach"""
+    cluster: Parts
+    """channels that start together in one shader engine; numbers it does not divide start singly"""
+    channels_per_unit: Parts = 1
+    """channels that share a workgroup, which claims as much as all of them: a CU carries so many"""
+    lds: Bytes
+    """of one channel; so are registers and waves"""
+    registers: Count
+    waves: Parts
+
+    def workgroups(self, channels: int) -> int:
+        """Workgroups, each on one CU, that carry *channels*; the last may carry fewer."""
+        return -(-channels // self.channels_per_unit)
+
+    def most_on_a_unit(self, lds: float, registers: int, waves: int) -> int:
+        """Channels that a compute unit with so much room can hold."""
+        return int(min(lds // self.lds, registers // self.registers, waves // self.waves))
+
+
+class SwitchReduction(Hardware):
+    """When a library lets the switch reduce (algorithm ``switch`` of all_reduce)."""
+
+    ranks: Parts
+    """fewest GPUs"""
+    dtypes: tuple[Dtype, ...]
+    """types that the switch adds"""
+    protocol: str
+    base_latency: Time
+    """more than launch_latency before the first byte, once, in place of the protocol's"""
+    bytes_per_cycle: BytesPerCycle
+    """of what a GPU sends, per channel and engine cycle"""
+
+
+class CollectiveLibrary(Hardware):
+    """A library of collectives on compute units (RCCL, NCCL)."""
+
+    channels: Channels
+    algorithms: dict[
+        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
+        tuple[
+            Annotated[
+                Literal["ring", "tree", "direct", "switch", "one_shot", "two_shot"], Synonyms()
+            ],
+            ...,
+        ],
+    ]
+    """what it chooses from, by its own estimate"""
+    rings: Parts | None = None
+    """rings at once, where links make several; left out: all of them"""
+    switch_reduction: SwitchReduction | None = None
+    """left out: algorithm switch is never used"""
+    cold_step_latency: Time = 0.0
+    """longer, for each step or peer of a channel, in a call that no other call of it precedes in a
+    loop: its buffers are in no cache"""
+    protocols: dict[str, Protocol]
+    enqueue_time: Time
+    """host thread busy per collective"""
+    loop_enqueue_time: Time | None = None
+    """the same in a loop, where code and data of the call are in the host's caches; left out:
+    enqueue_time"""
+    launch_latency: Time
+    """kernel start to first byte: flags, barrier between ranks"""
+    slice_bytes: Bytes
+    """most that one channel stores before it forwards"""
+    min_slices: Workgroups
+    """slices that a channel's part of a step is cut into at least"""

@@ -1,0 +1,249 @@
+"""Parts of hardware files: memory, energy and clock, operators, stores at peers, the network."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from c3sim.spec.quantities import (
+    Bandwidth,
+    Bytes,
+    BytesPerCycle,
+    Count,
+    Energy,
+    EnergyPerByte,
+    EnergyPerFlop,
+    Exponent,
+    Factor,
+    Fraction,
+    Frequency,
+    Parts,
+    Positive,
+    Power,
+    Time,
+)
+from c3sim.spec.sourced import Hardware
+from c3sim.spec.task import StorePolicy
+
+
+class L2(Hardware):
+    """Second-level cache, one per die."""
+
+    capacity: Bytes
+    bandwidth: BytesPerCycle
+    """bytes per cycle and die"""
+    keeps_results: bool = False
+    """whether what kernels store takes lines from what a GEMM reads again; update_cost of memory
+    lets it pass by"""
+
+
+class MemorySideCache(Hardware):
+    """Memory-side cache (Infinity Cache), shared by all dies, DMA engines and peers."""
+
+    capacity: Bytes
+    bandwidth: Bandwidth
+
+
+class Hbm(Hardware):
+    """Memory stacks, as one pool of bandwidth."""
+
+    capacity: Bytes
+    bandwidth: Bandwidth
+    """data sheet peak"""
+    latency: Time
+    """load that misses every cache"""
+    saturation_exponent: Exponent
+    """exponent p of the soft minimum of what compute units ask for and what the stacks give"""
+    read_efficiency: Fraction
+    """share of the peak that a pure read stream reaches"""
+    mixed_efficiency: Fraction
+    """share of the peak that an even mix of reads and writes reaches"""
+    internal_rate: Positive | None = None
+    """what units inside the stacks move at most, in times of bandwidth; left out: there are none"""
+    first: Literal["nobody", "engines"] = "nobody"
+    """whose requests are served before those of compute units; engines: but reads from a peer, of
+    which they keep too few under way"""
+    update_cost: Factor = 0.0
+    """bytes of bandwidth that adding a byte to what lies in memory takes, by the memory itself
+    (op-and-store); 0: memory cannot, whoever adds reads it first"""
+    communication_threshold: Count | None = None
+    """requests of compute in the queue from which on those of DMA engines wait; left out: nobody
+    goes first"""
+    starvation_limit: Time = 0.0
+    """how long such a request waits at most; 0: for ever"""
+    request: Bytes = 64.0
+    """bytes of one request, of those that communication_threshold counts"""
+
+
+class Energies(Hardware):
+    """Energy of each action (machine/energy.py). Core terms scale with voltage squared, the others
+    do not.
+    """
+
+    flop: dict[Literal["bf16", "fp16", "fp8", "fp32", "fp64"], EnergyPerFlop]
+    """at the maximum clock; with the operands' way through registers and LDS"""
+    operands: dict[Literal["random", "pattern", "zero"], Factor] = Field({})
+    """factor on flop, by what a GEMM's operands hold; left out: 1"""
+    compute_unit: Power
+    """a CU that holds waves, at the maximum clock, beside its FLOPs"""
+    vector_byte: EnergyPerByte
+    """per byte that waves load or store (first-level cache, registers), at the maximum clock; in a
+    GEMM it is part of flop"""
+    l2_byte: EnergyPerByte
+    """at the maximum clock"""
+    cache_byte: EnergyPerByte = 0.0
+    """of the memory-side cache; left out where there is none"""
+    hbm_byte: EnergyPerByte
+    link_byte: EnergyPerByte
+    """per byte and GPU that sends or receives it"""
+    host_link_byte: EnergyPerByte
+    """the GPU's end of the host link"""
+    dma_byte: EnergyPerByte
+    """per byte that a DMA engine reads or writes, beside memory"""
+    dma_engine: Power
+    """a DMA engine that moves bytes, beside them; waiting ones are idle"""
+    dma_command: Energy
+    """fetch, decoding, address translation and signal of one command"""
+    measured: str = ""
+    """the measured power that these were compared with; left out: none"""
+
+
+class Clock(Hardware):
+    """Engine clock under the power limit (models/power.py)."""
+
+    maximum: Frequency
+    minimum: Frequency
+    power_limit: Power
+    peak_power: Power | None = None
+    """what the GPU draws at most at any instant: the clock gives way at once; left out: no limit"""
+    idle_power: Power
+    """at running clocks while nothing runs; it is part of every load"""
+    voltage_exponent: Factor
+    """x in power ~ f^(1+x) at a fixed activity"""
+    power_window: Time = 0.0
+    """time constant of the average that the limit holds (machine/governor.py); left out, or 0: the
+    limit acts at once"""
+
+
+Part = Annotated[Positive, Field(le=1)]
+KernelTime = Annotated[Time, Field(gt=0)]
+
+
+class SymmetricMemory(Hardware):
+    """Kernels that a framework's operators over symmetric memory launch beside GEMMs and copies."""
+
+    gap: Time
+    """from one kernel of a stream to the next"""
+    barrier: KernelTime
+    """a kernel in which GPUs that come at the same time wait for each other"""
+    sleep: KernelTime
+    """from the end of the kernel before it, less the gap: what keeps a GEMM back"""
+    sum: Part
+    """part of the stream rate at which the parts of a result are added"""
+
+
+class Operators(Hardware):
+    """Parts of the matrix peak, and of the rate at which a compute unit reads a stream, that
+    operators reach alone.
+    """
+
+    attention_forward: Part
+    """part of the matrix peak: attention that keeps its scores in the compute unit, forward"""
+    attention_backward: Part
+    """the same, backward"""
+    narrow_attention_forward: Part | None = None
+    """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
+    narrow_attention_backward: Part | None = None
+    """the same, backward"""
+    attention_read: Part
+    """part of the stream rate at which attention reads and writes, where that binds it"""
+    contiguous: Part
+    """part of the stream rate: element-wise chains over whole tensors"""
+    normalisation: Part
+    """normalisation and softmax, forward and the gradient of their input"""
+    row_flops: Positive | None = None
+    """vector FLOP in whose time a norm exchanges the sums of a row, forward; left out: no time of
+    their own"""
+    gather: Part
+    """embedding rows"""
+    optimizer: Part
+    """kernels over lists of tensors: optimizers, and copies of parameters"""
+    strided_flops: Positive
+    """vector FLOP in whose time an element of a tensor is found that is part of a wider one, or
+    transposed"""
+    activation_flops: Positive
+    """vector FLOP in whose time an activation function with an exponential or an error function is
+    computed for an element"""
+    dropout_flops: Positive
+    """the same of a random number for an element"""
+    symmetric_memory: SymmetricMemory | None = None
+    """left out: no schedule of kind micro_pipeline"""
+
+
+class PolicyCost(Hardware):
+    """Stores of one policy."""
+
+    bandwidth: BytesPerCycle
+    """bytes one compute unit stores at peers per cycle, as long as it need not wait"""
+    release_time: Time
+    """from a release to its end, alone: what is unfinished arrives, what is in caches is written
+    back"""
+    one_release: bool = False
+    """whether a die makes one release at a time"""
+    release_hold: Fraction = 0.0
+    """share of the memory traffic of its die that stands still while it makes a release"""
+
+
+class RemoteStores(Hardware):
+    """How compute units store at peers."""
+
+    policies: dict[StorePolicy, PolicyCost] = Field(min_length=1)
+    store_bytes: Bytes
+    """of one store of all lanes of a workgroup"""
+    latency: Time
+    """from a store to its acknowledgement, where a lane waits for it"""
+    flag_time: Time
+    """from the store of a flag to the end of a peer's wait for it"""
+    local_share: Annotated[Positive, Field(le=1)] | None = None
+    """share of their rate that other kernels keep however many stores wait in the queues that a die
+    has for all requests; left out: stores that wait hold nobody else up"""
+
+
+class ScaleOut(Hardware):
+    """NICs, leaf switches and a spine between nodes. Each direction of a NIC and of a leaf's
+    uplinks is a capacity.
+    """
+
+    nodes: Parts
+    nics: Parts
+    """NICs of each node, dealt evenly to its GPUs: a divisor or a multiple of their number"""
+    topology: Literal["rails", "racks"]
+    """rails: NIC r of every node on the leaf of rail r; racks: all NICs of a node on one leaf"""
+    nodes_per_leaf: Count
+    """nodes that a leaf switch has ports for; further nodes are behind the spine"""
+    oversubscription: Positive
+    """bandwidth of the NICs below a leaf over that of its uplinks to the spine; 1: none"""
+    bandwidth: Bandwidth
+    """signalling rate of one NIC, one direction"""
+    efficiency: Fraction
+    """payload share of it that large messages reach"""
+    latency: Time
+    """bytes ready in one GPU's memory to seen in another's, under one leaf, beside size / rate"""
+    spine_latency: Time
+    """what the way through the spine takes longer"""
+    step_latency: Time
+    """what a step of a collective takes longer between nodes: a host thread sees a slice, posts it,
+    sees it arrive"""
+    post_time: Time
+    """host thread busy per message that it posts to a NIC"""
+    gpu_path: Literal["host_link", "own"]
+    """how a NIC reaches GPU memory: over the GPU's host link (one switch for GPU, NIC and host), or
+    a way of its own"""
+    pipeline: Parts
+    """most parts of a hierarchical collective that follow each other through its phases"""
+    algorithms: dict[
+        Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"],
+        tuple[Literal["hierarchical", "ring", "direct"], ...],
+    ]
+    """what a library chooses from across nodes, by its own estimate"""

@@ -1,0 +1,111 @@
+"""Text of files and the documents in them, the paths of files as errors print them, and what was
+read, kept while the files are the same to the byte.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+from c3sim.errors import InputError, InputErrors, reason_of
+from c3sim.spec.reading.documents import Document, read_yaml
+
+MIB = 2**20
+LARGEST_SPEC = 4 * MIB  # bytes of a YAML file; read in ten seconds and half a GiB
+LARGEST_DATA = 64 * MIB  # bytes of a file of records or results
+
+_record: ContextVar[dict[Path, bytes] | None] = ContextVar("_record", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[dict[Path, bytes]]:
+    """Within it, the bytes of every file that is read as text are noted in what it gives."""
+    files: dict[Path, bytes] = {}
+    token = _record.set(files)
+    try:
+        yield files
+    finally:
+        _record.reset(token)
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """The file, read no further than *largest* bytes. Raises InputErrors when it cannot be read, or
+    is larger.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        message = f"cannot be read ({reason_of(error)}); must be a readable file"
+        raise InputErrors([InputError(message, "", display(path))]) from None
+    if len(data) > largest:
+        message = f"is larger than {largest // MIB} MiB, the most that such a file may have"
+        raise InputErrors([InputError(message, "", display(path))])
+    if (files := _record.get()) is not None:
+        files[path] = data
+    return data
+
+
+def read_text(path: Path, largest: int = LARGEST_SPEC) -> str:
+    """The file as text. Raises InputErrors when it cannot be read, is too large or not UTF-8."""
+    data = read_bytes(path, largest)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
+        raise InputErrors([InputError(message, "", display(path), line)]) from None
+
+
+def display(path: Path) -> str:
+    """The path as errors print it: relative where it lies under the working directory."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def read_document(path: Path) -> Document:
+    """The YAML in *path*. Raises InputErrors."""
+    errors: list[InputError] = []
+    root = read_yaml(read_text(path), display(path), errors)
+    if root is None or errors:
+        raise InputErrors(errors)
+    return root
+
+
+Loaded = TypeVar("Loaded")
+MOST = 64  # the oldest goes first
+
+_kept: dict[tuple[object, ...], tuple[Any, dict[Path, bytes]]] = {}
+
+
+def kept(load: Callable[[str | Path], Loaded], name_or_path: str | Path) -> Loaded:
+    """*load(name_or_path)*, or what it gave before where no file that it read has changed since: it
+    is shared, so it is for callers that change nothing in it.
+
+    Raises what *load* raises.
+    """
+    key = (load, type(name_or_path), os.fspath(name_or_path), os.getcwd())
+    if key in _kept:
+        loaded, files = _kept[key]
+        if all(_bytes(path) == data for path, data in files.items()):
+            return loaded  # type: ignore[no-any-return]  # what this *load* gave
+        del _kept[key]
+    with recorded() as files:
+        loaded = load(name_or_path)
+    if len(_kept) >= MOST:
+        del _kept[next(iter(_kept))]
+    if files:  # else nothing tells when it is no longer so
+        _kept[key] = loaded, {path.resolve(): data for path, data in files.items()}
+    return loaded
+
+
+def _bytes(path: Path) -> bytes | None:
+    with suppress(OSError):
+        return path.read_bytes()
+    return None

@@ -1,0 +1,175 @@
+"""Values set by hand: ``PATH=VALUE`` texts, and files of them.
+
+links.bandwidth: 76 GB/s
+gpu:
+hbm: {bandwidth: {value: 8 TB/s, source: data sheet}}      source and the like are for readers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from c3sim.errors import InputError, InputErrors
+from c3sim.spec.base import LEAST_BYTES
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.documents import Place
+from c3sim.spec.reading.files import display, read_document
+from c3sim.spec.reading.hardware import LoadedNode
+from c3sim.spec.reading.paths import (
+    canonical,
+    get_value,
+    is_of_workload,
+    set_value,
+    split_setting,
+    unit_of,
+)
+from c3sim.spec.sourced import Leaf
+from c3sim.spec.units import format_si
+from c3sim.spec.workload import Workload
+
+SHOWN = 3  # settings in one note
+
+
+class Settings(dict[str, Any]):
+    """Values by path; *places*: file and line of those that stand in a file."""
+
+    def __init__(self, values: Mapping[str, object] | None = None) -> None:
+        super().__init__(values or {})
+        self.places: dict[str, tuple[str, int]] = {}
+
+    def apply(self, node: Node, workload: Workload) -> tuple[Node, Workload]:
+        """Models with all values. Raises InputError, with file and line where there are any."""
+        for path, value in self.items():
+            try:
+                node, workload = set_value(
+                    node, workload, path, self._with_unit(node, workload, path, value)
+                )
+            except InputError as error:
+                place = self.places.get(path, ("", 0))
+                raise InputError(error.message, error.path, *place) from None
+        return node, workload
+
+    def _with_unit(self, node: Node, workload: Workload, path: str, value: object) -> object:
+        """A number from Python is bytes where bytes are asked for, as in a workload; in a file of
+        settings it needs its unit.
+        """
+        if isinstance(value, bool | str) or not isinstance(value, int | float):
+            return value
+        of_file = path in self.places or value < LEAST_BYTES
+        return value if of_file or unit_of(node, workload, path) != "B" else f"{value!r} B"
+
+
+def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:
+    """What *given* sets: a mapping, or the file of that path. Raises InputErrors."""
+    if isinstance(given, Settings):
+        return given
+    return read_settings(Path(given)) if isinstance(given, str | PathLike) else Settings(given)
+
+
+def parse_settings(texts: Iterable[str]) -> Settings:
+    """``PATH=VALUE``, or the path of a file of settings; a text wins over a file. Raises
+    InputError(s).
+    """
+    values, by_hand = Settings(), Settings()
+    for text in texts:
+        path, equals, value = split_setting(text)
+        if not equals and (text.endswith((".yaml", ".yml")) or Path(text).is_file()):
+            read = read_settings(Path(text))
+            values.update(read)
+            values.places |= read.places
+            continue
+        if not (path and equals and value):
+            message = (
+                f"{text!r} is not a setting; write PATH=VALUE, as in task.gather.channels=16, or a"
+                " .yaml file of them"
+            )
+            raise InputError(message, "--set")
+        if path in by_hand:
+            message = f"{path!r} is set twice, to {by_hand[path]!r} and {value!r}; set it once"
+            raise InputError(message, "--set")
+        by_hand[path] = value
+    values.places = {path: place for path, place in values.places.items() if path not in by_hand}
+    values.update(by_hand)
+    return values
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in a file: paths, or mappings of them. Raises InputErrors."""
+    document, settings = read_document(path), Settings()
+    data = document.data
+
+    def read(value: Any, at: str, place: Place) -> None:
+        if isinstance(value, dict) and "value" in value:
+            read(value["value"], at, document.place_of(value, "value", place))
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                inner = f"{at}.{key}" if at else key
+                read(each, inner, document.place_of(value, key, place))
+        else:
+            settings[at] = list(value) if isinstance(value, tuple) else value
+            settings.places[at] = (place.file, place.line)
+
+    if "schema" in data:
+        message = "has a schema, so it is no file of settings; a node is given with --node"
+        line = document.place_of(data, "schema", document.place).line
+        raise InputErrors([InputError(message, "", display(path), line)])
+    read(data, "", document.place)
+    return settings
+
+
+def beyond_the_file(
+    loaded: LoadedNode, node: Node, workload: Workload, paths: Iterable[str]
+) -> str:
+    """A note on values at *paths* of *node* that its file does not vouch for: they lie outside the
+    interval that it gives, or differ where it gives none. Empty where there are none.
+    """
+    texts = []
+    for path in dict.fromkeys(canonical(path) for path in paths if not is_of_workload(path)):
+        now, was = get_value(node, workload, path), get_value(loaded.node, workload, path)
+        leaf, unit = loaded.provenance.get(path), unit_of(node, workload, path)
+        ends = leaf.interval if leaf is not None and leaf.interval else (was, was)
+        numbers = all(isinstance(each, int | float) for each in (now, *ends))
+        if now == was or (numbers and ends[0] <= now <= ends[1]):
+            continue
+        held = " to ".join(dict.fromkeys(_shown(end, unit) for end in ends))
+        texts.append(f"{path} {_shown(now, unit)} (file: {held}){_shape(node, path)}")
+    if not texts:
+        return ""
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return f"what-if, beyond what the node file vouches for: {', '.join(texts[:SHOWN])}{more}"
+
+
+def _shown(value: object, unit: str) -> str:
+    return format_si(value, unit) if isinstance(value, int | float) else str(value)
+
+
+def _shape(node: Node, path: str) -> str:
+    """What becomes of the links of a node with another number of GPUs."""
+    if path != "gpus" or node.links.topology != "full_mesh":
+        return ""
+    return f", a full mesh: {(node.gpus - 1) * node.links.per_peer} links per GPU"
+
+
+def node_with_settings(
+    loaded: LoadedNode, settings: Settings, workload: Workload, source: str
+) -> LoadedNode:
+    """*loaded* with *settings*; what is said of each value is *source*. *workload*: any. Raises
+    InputError.
+    """
+    for path in filter(is_of_workload, settings):
+        message = "is a value of a workload; only those of the node can be set here"
+        raise InputError(message, path, *settings.places.get(path, ("", 0)))
+    node, _ = settings.apply(loaded.node, workload)
+    leaves = dict(loaded.provenance)
+    for path, value in ((canonical(path), value) for path, value in settings.items()):
+        now, unit = get_value(node, workload, path), unit_of(node, workload, path)
+        leaf = Leaf(text=str(value), value=now, unit=unit, source=source)
+        if path in leaves:
+            leaves[path] = replace(leaf, file=leaves[path].file, line=leaves[path].line)
+        elif isinstance(now, int | float):
+            leaves[path] = leaf
+    return replace(loaded, node=node, provenance=leaves)

@@ -1,0 +1,214 @@
+"""What tasks may say whatever their kind; kernels, stores at peers and DMA commands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from c3sim.spec.base import Spec
+from c3sim.spec.cache_policy import CachePolicy
+from c3sim.spec.dma_engines import Operation
+from c3sim.spec.fields import ByForm
+from c3sim.spec.quantities import (
+    Bytes,
+    Count,
+    Fraction,
+    Parts,
+    Pieces,
+    Positive,
+    Time,
+    Unit,
+    Workgroups,
+)
+
+Dtype = Literal["bf16", "fp16", "fp8", "fp32", "fp64"]
+DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4, "fp64": 8}
+
+#: How a kernel posts packets: one lane all of them, or a lane for each queue its own.
+Posting = Literal["serial", "lanes"]
+
+
+class TaskBase(Spec):
+    """Where a task stands among others."""
+
+    stream: str | None = None
+    """queue it runs in; left out: a queue of its own"""
+    after: tuple[str, ...] = ()
+    """tasks, tile groups or chunks that must have happened"""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    repeat: Pieces = 1
+    """run this many times back to back"""
+    launch_time: Time | None = None
+    """host thread busy until it has launched this kernel, its own work before the call included;
+    left out: the call of its library or of the host's profile"""
+    launch_after: tuple[str, ...] = ()
+    """tasks that the host thread waits for before it launches this one (a synchronisation)"""
+
+    def at_any_time(self) -> Self:
+        """It without what it waits for, in which pieces of equal work differ."""
+        return self.model_copy(update={"after": (), "launch_after": ()})
+
+
+class KernelBase(TaskBase):
+    """A kernel that works in tiles."""
+
+    awaits: tuple[str, ...] = ()
+    """GEMMs and stores whose tiles its own wait for, by flags inside the kernel: a tile begins once
+    the same share of theirs has finished. Its workgroups keep their places meanwhile"""
+
+
+class EngineTask(TaskBase):
+    """A task that DMA engines can do."""
+
+    posted: Posting | None = None
+    """engines only: by a workgroup of the kernel whose tiles it waits for (``after``), that which
+    ends the last of them and does nothing else meanwhile (dma_engines.post_time): one packet after
+    the other (serial), or a lane for each queue (lanes); left out: by the host, or a trigger"""
+
+
+TaskClass = Literal["compute", "communication", "host"]
+
+#: By kind of task. Holds occupy compute units as kernels of others do.
+CLASSES: dict[str, TaskClass] = {
+    "gemm": "compute",
+    "stream": "compute",
+    "kernel": "compute",
+    "hold": "compute",
+    "stores": "communication",
+    "collective": "communication",
+    "copy": "communication",
+    "commands": "communication",
+    "host": "host",
+}
+
+
+#: What a kernel does in a model; a step of the model is told in these classes.
+Operator = Literal[
+    "gemm", "attention", "normalisation", "elementwise", "embedding", "optimizer", "communication"
+]
+Moved = Annotated[float, Field(ge=0), Unit("B", "256 MiB")]
+
+
+class Access(Spec):
+    """Bytes that a kernel loads (or stores) once, and *again* more times."""
+
+    bytes: Moved
+    again: float = Field(0, ge=0)
+    near: Moved | None = None
+    """what the same workgroup touches between two uses"""
+    far: Moved = 0.0
+    """what all workgroups together touch between two uses; of an access with *near* that follows"""
+    stores: bool = False
+
+
+class Kernel(KernelBase):
+    """Any kernel: its isolated time, its workgroups, what it moves and computes.
+
+    With *time* it takes as long alone, and its bytes and FLOP say what it costs others. Without, it
+    takes what the slower of its bytes and its FLOP takes.
+    """
+
+    kind: Literal["kernel"]
+    operator: Operator = "elementwise"
+    """its class, in which shares of a step are told"""
+    time: Time | None = None
+    """alone, from its first workgroup to its last, at the clock it has alone; left out: what its
+    bytes and FLOP take"""
+    workgroups: Workgroups | None = None
+    """left out: one for each place on the GPU"""
+    tiles: Count | None = None
+    """pieces of work that its workgroups, which stay, take from a pool; left out: one each"""
+    per_unit: Count | None = None
+    """workgroups that share a compute unit; left out: as many as have room if each has 256 threads
+    with 64 registers"""
+    lds: Moved | None = None
+    """of a workgroup; left out: an equal part with *per_unit*, none without"""
+    read: Moved = 0.0
+    """bytes that it loads"""
+    written: Moved = 0.0
+    """bytes that it stores"""
+    hits: Literal["hbm", "cache", "l2"] = "hbm"
+    """where its loads and stores end: in memory, in the memory-side cache, or in L2"""
+    accesses: tuple[Access, ...] = ()
+    """what it loads and stores instead, where its bytes are used again: caches serve what they
+    find, by the policy of the kernel"""
+    flops: float = Field(0, ge=0)
+    """FLOP of the whole kernel"""
+    dtype: Dtype = "bf16"
+    """type of the matrix units' operands"""
+    on: Literal["matrix", "vector"] = "vector"
+    """units that do its FLOP; vector units work at the rate of fp32"""
+    efficiency: Annotated[Positive, Field(le=1)] = 1.0
+    """part of the peak of those units that it reaches alone"""
+    stream_efficiency: Annotated[Positive, Field(le=1)] = 1.0
+    """part of the rate at which a compute unit reads a stream, at which it moves its bytes"""
+    dependent_loads: int = Field(0, ge=0)
+    """loads of a workgroup that wait for each other; each takes the latency of memory"""
+    clocked: Fraction | None = None
+    """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
+    cache: CachePolicy = CachePolicy()
+
+
+#: What happens to a store on its way: it stays in caches until a release writes them back; it goes
+#: through them; it passes by them.
+StorePolicy = Literal["cached", "write_through", "uncached"]
+Publication = Literal["release", "flag"]
+#: Which tiles of a GEMM come first, by the GPU that their results belong to: see ``Gemm.order``.
+TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
+
+
+class Stores(TaskBase):
+    """Every workgroup stores an equal part of *bytes* at the peers, tile by tile, from registers.
+
+    It keeps its place until the last store is out. ``after`` may name a share of its tiles.
+    """
+
+    kind: Literal["stores"]
+    bytes: Bytes
+    """that each GPU stores at its peers in all"""
+    peers: Literal["all", "one"] = "all"
+    """all of them in turn, or the next one alone"""
+    workgroups: Workgroups | None = None
+    """left out: one for each compute unit"""
+    direction: Literal["push", "pull"] = "push"
+    """pull: it loads from the peers instead"""
+    in_flight: Parts | None = None
+    """stores of a lane that may be unfinished before it waits; left out: it never waits"""
+    policy: StorePolicy | None = None
+    """left out: the first one of the GPU's file"""
+    publish: Publication | None = None
+    """behind each tile: its stores are made visible to the peer (release), and a flag says so
+    (flag); left out: at the end of the kernel"""
+    tile: Bytes | None = None
+    """bytes between two publications: of a tile, a block, a group of tiles; left out: all of the
+    workgroup's"""
+
+
+class Command(Spec):
+    """One DMA command.
+
+    ``copy``, ``broadcast``, ``swap`` and ``reduce`` move *bytes* to (push) or from (pull) their
+    *peer*; ``atomic`` adds *value* to a word in memory, ``fence`` sets it, both once everything
+    before them in their queue has landed; ``poll`` holds its queue until a word of its GPU is at
+    least *value*; ``timestamp`` notes the time under a name.
+    """
+
+    op: Operation
+    bytes: Bytes | None = None
+    peer: Annotated[Count | Literal["host"] | None, ByForm()] = None
+    """offset of the peer, GPU (g + peer) mod n, or host"""
+    peers: tuple[Count, ...] = ()
+    """broadcast: offsets of its destinations"""
+    direction: Literal["push", "pull"] = "push"
+    """copy: to the peer, or from it"""
+    engine: Annotated[int, Field(ge=0)] | None = None
+    """left out: the engine that serves the peer (links.engine_map), or that of the command before;
+    the first peer's at the start"""
+    queue: Annotated[int, Field(ge=0)] = 0
+    """queue of the engine"""
+    on: str | None = None
+    """name of the word, or of the timestamp"""
+    value: Count = 1
+    """atomic: added; fence: set; poll: waited for"""
