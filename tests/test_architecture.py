@@ -64,6 +64,7 @@ VALIDATION_MAY_IMPORT: dict[str, str] = {
     "fit": "compare",
     "pages": "compare fit",
     "probing": "",
+    "frameworks": "compare",
 }
 #: Underscored names that libraries offer: of named tuples, the exit of a process, PyTorch's
 #: products in fp8 and operations over lists of tensors.
@@ -97,7 +98,6 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/importers/trace_records.py _add_episodes",
     "c3sim/importers/transferbench.py read_tests",
     "c3sim/importers/workloads/build.py build",
-    "c3sim/spec/sourced.py leaf",
     "c3sim/iterations/measure.py result_of",
     "c3sim/lab/desk.py data_of",
     "c3sim/lab/serve.py _serve",

@@ -121,13 +121,12 @@ def test_a_worker_with_other_code_is_refused(tmp_path):
 
 PARENT = """
 import subprocess, sys
-subprocess.Popen([sys.executable, "-c", sys.argv[1]])
-sys.stdin.read()
+sys.exit(subprocess.call([sys.executable, "-c", sys.argv[1]]))
 """
 WORKER = """
 import os, time
-from c3sim.experiments import processes
-processes.begin(os.getppid())
+from c3sim.experiments import jobs
+jobs.begin(os.getppid())
 print("watching", flush=True)
 time.sleep(100)
 """

@@ -10,8 +10,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from c3sim.errors import InputErrors
 from c3sim.evaluation.effort import RUNS, Effort, effort_of
 from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.workload import Workload
 
 from .measurements import Measurement
 from .record_files import are_packaged, record_files
@@ -36,12 +39,26 @@ def effort_of_lines(files: Iterable[Path], predicted: float, jobs: int) -> Effor
 def effort_of_measurements(
     measurements: Iterable[Measurement], nodes: Mapping[str, Node], jobs: int
 ) -> Effort:
-    """Predicting each once; one with much more than the usual work takes as much longer."""
+    """Predicting each once; one with much more than the usual work takes as much longer. Those that
+    cannot run are left out: their prediction says why.
+    """
     records = [one.record for one in measurements if one.record.node in nodes]
-    efforts = [effort_of(each.workload, nodes[each.node]) for each in records]
+    efforts = [
+        effort_of(each.workload, nodes[each.node])
+        for each in records
+        if _runs(each.workload, nodes[each.node])
+    ]
     seconds = sum(max(PREDICT_S, effort.seconds / RUNS) for effort in efforts)
     most = max((effort.bytes for effort in efforts), default=0.0)
     return Effort(seconds / cores(jobs), len(records) * READ_BYTES + most * cores(jobs))
+
+
+def _runs(workload: Workload, node: Node) -> bool:
+    try:
+        check_on_node(workload, node)
+    except InputErrors:
+        return False
+    return True
 
 
 def cores(jobs: int) -> int:

@@ -13,7 +13,15 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.base import Reading, Style, shown
-from c3sim.spec.fields import annotation_of, by_tag, description_of, fields_of, form_of, inside
+from c3sim.spec.fields import (
+    annotation_of,
+    by_tag,
+    chosen,
+    description_of,
+    fields_of,
+    form_of,
+    inside,
+)
 from c3sim.spec.reading.documents import UNREADABLE, Document, Step, join, plain
 from c3sim.spec.sourced import DROPPED, Hardware, Sourced
 from c3sim.spec.words import new_name, unknown
@@ -104,7 +112,9 @@ class _Spot:
             if form.tag:
                 spot.annotation = by_tag(form)[str(step)]
             elif form.options:
-                spot.annotation = form.options[int(step)]
+                told = str(step).isdigit()  # a plain union names the type instead
+                index = int(step) if told else chosen(form.options, spot.value)
+                spot.annotation = form.options[index]
             elif step != "[key]":
                 spot = spot._into(step)
         return spot

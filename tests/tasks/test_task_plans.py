@@ -97,7 +97,7 @@ def test_a_task_whose_kind_does_not_say_that_it_folds_is_not_folded(
 
 #: Questions of what kind a task is, or who carries it out, outside the files of kinds. What the
 #: checks of input ask is counted apart; importers ask of kernels in logs, not of tasks.
-MOST_QUESTIONS, MOST_IN_INPUT = 20, 60
+MOST_QUESTIONS, MOST_IN_SPEC = 20, 60
 NAMES = {
     *("Gemm", "StreamKernel", "Kernel", "Stores", "Hold", "Collective", "Copy", "Commands"),
     *("HostTask", "KernelBase", "EngineTask"),
@@ -146,7 +146,7 @@ def _questions(folder: str) -> Iterator[str]:
 def test_nobody_but_its_own_file_asks_what_kind_a_task_is() -> None:
     asked = {folder.name: list(_questions(folder.name)) for folder in PACKAGE.iterdir()}
     assert asked.pop("tasks")
-    assert len(asked.pop("input")) <= MOST_IN_INPUT
+    assert len(asked.pop("spec")) <= MOST_IN_SPEC
     del asked["importers"]
     assert sum(len(places) for places in asked.values()) <= MOST_QUESTIONS, asked
     assert not any(asked[folder] for folder in ("machine", "models", "processes", "simulation"))
