@@ -73,7 +73,7 @@ def mutations(session: nox.Session) -> None:
 def golden(session: nox.Session) -> None:
     """Every figure and message beside what was kept: nox -s golden -- --only laws."""
     session.install("-e", ".[test]")
-    session.run("python", "tools/golden.py", *session.posargs)
+    session.run("python", "tools/golden.py", "--long", *session.posargs)
 
 
 @nox.session

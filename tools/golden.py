@@ -3,6 +3,7 @@
     python tools/golden.py                                  compare; exit code 1 if anything moved
     python tools/golden.py --only laws --only conccl        some parts, or files, by name
     python tools/golden.py --write --why "links carry both ways"
+    python tools/golden.py --long                           whole studies, bands: minutes more
     python tools/golden.py --validated verdict.json         `c3sim validate --json`, run before
 
 The folder tests/golden has a Parquet file for each thing that was asked, with a row for each
@@ -32,10 +33,9 @@ def main() -> int:
     asked = _arguments()
     if asked.collect:
         collect(asked.collect)
-    known = {
-        path.relative_to(FOLDER).with_suffix("").as_posix() for path in files() if path != PLANTED
-    }
-    everything = list(pieces(asked.validated))
+    kept = (path.relative_to(FOLDER).with_suffix("") for path in files() if path != PLANTED)
+    known = {each.as_posix() for each in kept if asked.long or each.parts[0] != "long"}
+    everything = list(pieces(asked.validated, long=asked.long))
     names = known | {piece.name for piece in everything}
     wanted = {name for name in names if _is_asked(name, asked.only)}
     if not wanted:
@@ -62,6 +62,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--why", default="", help="the reason, for CHANGES.md")
     parser.add_argument("--only", action="append", default=[], help="part or file; repeatable")
     parser.add_argument("--validated", help="what `c3sim validate --json` printed")
+    parser.add_argument("--long", action="store_true", help="studies that take minutes, too")
     parser.add_argument(
         "--collect", nargs="+", metavar="TESTS", help="take in the mistakes that these tests plant"
     )

@@ -20,12 +20,13 @@ from golden_mistakes import PARTS, elsewhere, messages
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORT = ROOT / "tests" / "support"
 #: Studies that take long are asked for a part of what is the same again and again; all others are
-#: whole. None has its band, which for conccl alone takes a minute of draws.
+#: whole. None has its band. What is left out so is asked as ``long/NAME``, where long pieces are.
 LESS: dict[str, dict[str, Any]] = {
     "conccl-pool": {"strategies": ("base", "conccl")},
     "ficco": {"set": {"pieces.pieces": [1, 4]}},
 }
 
+LONG: dict[str, dict[str, Any]] = {"conccl": {"band": True}, "conccl-pool": {}, "ficco": {}}
 SWEEPS = ("engine-sizing", "reducing-engines")  # constraints on the strategy: for sweeps alone
 
 
@@ -36,8 +37,12 @@ class Piece(NamedTuple):
     make: Callable[[], Figures]
 
 
-def pieces(validated: str | None) -> Iterator[Piece]:
-    """All pieces, the longest first; *validated*: what ``c3sim validate --json`` printed."""
+def pieces(validated: str | None, *, long: bool = False) -> Iterator[Piece]:
+    """All pieces, the longest first, with *long* ones or without; *validated*: what ``c3sim
+    validate --json`` printed.
+    """
+    for name in LONG if long else ():
+        yield Piece(f"long/{name}", partial(_long_study, name))
     yield Piece("suites", partial(_suites, validated))
     listed = _listed()
     for name in listed["studies"]:
@@ -92,6 +97,12 @@ def _study(name: str) -> Figures:
         return flat(name, rows)
     asked = {"band": False, "n_jobs": 1, **LESS.get(name, {})}
     return flat(name, c3sim.study(name, **asked).to_dict())
+
+
+def _long_study(name: str) -> Figures:
+    import c3sim
+
+    return flat(name, c3sim.study(name, **{"band": False, "n_jobs": 1, **LONG[name]}).to_dict())
 
 
 def _run_of(name: str) -> Figures:

@@ -1,10 +1,10 @@
-"""Workloads made in Python, as a file would have them, with the same errors.
+"""Workloads made in Python, as a file would have them, with the same errors::
 
     gather = collective("all_gather", 896 * 2**20)
     pair = Workload({"gemm": gemm(8192, 8192, 8192), "gather": gather})
 
 A task is a mapping as in a file, so more of them and other kinds need no function here. A plain
-number of bytes is fine. A DMA program has a method for each command:
+number of bytes is fine. A DMA program has a method for each command::
 
     program = Program()
     for peer in range(1, 8):
