@@ -15,12 +15,13 @@ from c3sim.processes.dma.copies import HOST, DmaCopy, engine_for, host_engine_fo
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
+from c3sim.processes.nics import NicQueue, copy_transfer
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import TaskClass
 from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
-from c3sim.tasks.network import NicCopy, copies_alike
+from c3sim.tasks.network import copies_alike
 from c3sim.tasks.on_engines import EngineKind, OnEngines
 from c3sim.tasks.on_units import CLAIM, OnUnits, one_per_tile
 from c3sim.tasks.stream import stream_kernel
@@ -79,11 +80,10 @@ def by_units(node: Node, workload: Workload, copy: Copy) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Copies(Planned[Copy]):
-    """What all copies within a node have in common."""
+class _AnyCopy(Planned[Copy]):
+    """The common part of all copies."""
 
     side: ClassVar[TaskClass] = "communication"
-    over_memory: ClassVar[bool] = True
 
     @property
     def on_first_gpu(self) -> bool:
@@ -97,6 +97,23 @@ class _Copies(Planned[Copy]):
     def resource(self) -> tuple[Hashable, float] | None:
         """The path between two memories."""
         return (self.task.source, self.task.destination, self.task.peer), 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NicCopy(_AnyCopy):
+    """A copy to a GPU of another node."""
+
+    def start(self, context: Context, turn: Turn) -> None:
+        turn.started()
+        transfer = copy_transfer(context.node, turn.gpu, self.task)
+        NicQueue(context, self.name, turn.gpu).post(transfer, turn.done)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Copies(_AnyCopy):
+    """The common part of copies within a node."""
+
+    over_memory: ClassVar[bool] = True
 
     @property
     def pulls(self) -> int:

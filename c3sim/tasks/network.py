@@ -14,20 +14,17 @@ both halves against the cost of submission.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from c3sim.models.links import rate_both_ways
 from c3sim.models.network import network, shared_rate
 from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.host import DmaHost
-from c3sim.processes.nics import NicQueue, copy_transfer, to_all
-from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.nics import NicQueue, to_all
+from c3sim.processes.plan import Context, Turn
 from c3sim.processes.signals import Callback, countdown
 from c3sim.spec.hardware import Node
-from c3sim.spec.task import TaskClass
 from c3sim.spec.workload import Collective, Copy
 from c3sim.tasks.engine_collective import ByEngines, collective_program
 
@@ -141,28 +138,3 @@ def copies_alike(node: Node, task: Copy) -> bool:
     wide = node.scale_out
     one_leaf = wide is None or node.nodes <= wide.nodes_per_leaf
     return task.gpus == "all" and one_leaf and task.peer % node.gpus == 0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class NicCopy(Planned[Copy]):
-    """A copy to a GPU of another node."""
-
-    side: ClassVar[TaskClass] = "communication"
-
-    @property
-    def on_first_gpu(self) -> bool:
-        return self.task.gpus == "first"
-
-    @property
-    def inserted(self) -> float:
-        return 2 * self.task.bytes
-
-    @property
-    def resource(self) -> tuple[Hashable, float] | None:
-        """The path between two memories."""
-        return (self.task.source, self.task.destination, self.task.peer), 1.0
-
-    def start(self, context: Context, turn: Turn) -> None:
-        turn.started()
-        transfer = copy_transfer(context.node, turn.gpu, self.task)
-        NicQueue(context, self.name, turn.gpu).post(transfer, turn.done)
