@@ -25,7 +25,7 @@ from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.sourced import Leaf
 
-from .nodes import NO_WORKLOAD
+from .record_files import NO_WORKLOAD
 
 FACTORS = (0.7, 1.4)
 # The number of GPUs is part of a record's conditions: other numbers are other machines.

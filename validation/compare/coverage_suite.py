@@ -22,10 +22,9 @@ from c3sim.spec.reading.loading import LoadedNode
 from .bounds import load_bounds
 from .coverage import NOTICED, Number, Sight, numbers_of, with_value
 from .measurements import FigureKey, Measurement, measured_figures, merge
-from .nodes import nodes_for
 from .predict import predict_record
 from .reads import reading
-from .record_files import data_hash, load
+from .record_files import data_hash, load, nodes_for
 from .scores import CALIBRATION
 
 POINT = 0.005  # of a median error; less is no notice

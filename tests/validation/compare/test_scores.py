@@ -8,8 +8,8 @@ from c3sim.validation.compare.baselines import PREDICTORS, Baselines
 from c3sim.validation.compare.bounds import Bound, Limit
 from c3sim.validation.compare.figures import Figure, compare_record
 from c3sim.validation.compare.measurements import Measurement
-from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.predict import predict
+from c3sim.validation.compare.record_files import nodes_for
 from c3sim.validation.compare.scores import BoundsBySuite, SuiteScore, score_suites
 from c3sim.validation.compare.verdict import validate
 
