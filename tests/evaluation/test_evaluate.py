@@ -95,7 +95,7 @@ def test_a_result_may_do_without_the_second_run():
     assert evaluate_run(LAYERS, NODE, "base", noted=False, stretched=False).stretched_s is None
 
 
-# What strategies choose
+# Choices of strategies
 # --------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""What a run of an iteration says: times that add up, extrapolation, host, memory, speed."""
+"""Figures of a run of an iteration: times that add up, extrapolation, host, memory, speed."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_decoding_is_bound_by_memory() -> None:
 
 
 def test_eighty_layers_cost_little_more_than_twenty() -> None:
-    """What repeats is simulated once; the rest grows with the layers at most."""
+    """Repeated layers are simulated once; the rest grows with the layers at most."""
 
     def run(layers: int) -> IterationResult:
         fields: dict[str, Any] = {"node": "mi300x-8", "parallel": {"kind": "fsdp"}}

@@ -14,7 +14,7 @@ from laws_of_times import end_and_reads, end_improved, improvements
 
 from c3sim.simulation.simulate import simulate
 
-# What the model does not use, by patterns of paths, and why.
+# Numbers that the model does not use, by patterns of paths, and why.
 UNUSED = {
     "links.raw_bandwidth": "what links signal at; usable bandwidth has an entry of its own",
     "gpu.clock.power_window": "when the power limit acts; these runs are without a limit",

@@ -1,4 +1,4 @@
-"""What an overlap loses, by cause: the parts add up to the loss, and none of them is a gain.
+"""Losses of an overlap, by cause: the parts add up to the loss, and none of them is a gain.
 
 W - S = sum of parts + together - hidden - whole        (docs/nomenclature.md)
 """
@@ -46,7 +46,7 @@ def pair(schedule: Mapping[str, object], backend: str | None, op: str = "all_gat
 
 
 def lost(node: Node, given: Workload) -> tuple[Losses | None, float]:
-    """What *given* loses, and its wall time [s]."""
+    """The losses of *given*, and its wall time [s]."""
     tasks = expanded(given, node)
     wall = run_once(node, tasks).end
     return losses(node, tasks, wall, pair=whole(given), serial=0.0), wall

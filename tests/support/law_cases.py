@@ -1,5 +1,5 @@
-"""What the laws are tried on: every packaged node, every packaged workload that it can run, and
-small ones of law_cases.yaml.
+"""Cases of the laws: every packaged node, every packaged workload that it can run, and small ones
+of law_cases.yaml.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def _packaged(node: Node) -> Iterator[tuple[str, Workload]]:
 
 
 def _able(node: Node, workload: Workload) -> bool:
-    """Whether the matrix units of *node* know the data types, and, of several nodes, whether the
-    workload uses the network: the others see there what they see on one.
+    """True if the matrix units of *node* know the data types and, of several nodes, the workload
+    uses the network: the others see there what they see on one.
     """
     tasks, known = workload.tasks.values(), node.gpu.compute_units.flops_per_cycle
     talks = any(t.kind == "collective" or getattr(t, "executor", "") == "nic" for t in tasks)
@@ -140,8 +140,8 @@ def _cases() -> Iterator[Case]:
 
 
 def mechanisms(workload: Workload) -> set[str]:
-    """What *workload* uses: every field of its tasks and of its host that is not the default, a
-    word with its value, of what it waits for the kind, of commands the operation.
+    """The mechanisms that *workload* uses: every field of its tasks and of its host that is not the
+    default, a word with its value, of what it waits for the kind, of commands the operation.
     """
     found = {f"host.{used}" for used in _used(workload.host.model_dump(exclude_defaults=True))}
     for task in workload.tasks.values():
