@@ -65,7 +65,7 @@ LOOKED = """(() => { window.seen = [];
 
 
 def test_a_first_look_comes_before_the_rest_and_is_said_to_be_one(browser: Page, link: str):
-    """First of a step: about its wall time and what ran when, nothing of the run before; then all."""
+    """First of a step: about its wall time, what ran when, nothing of the run before; then all."""
     name = "llama3-8b-forward"
     browser.visit(link.replace(PAIR, name), again=True)
     whole = "document.querySelector('[data-figure=speedup] .now')?.textContent.endsWith('x')"

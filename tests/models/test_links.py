@@ -68,7 +68,7 @@ def test_the_reverse_of_a_switch_port_is_its_other_direction() -> None:
 
 @pytest.mark.parametrize("topology", ["full_mesh", "ring", "switch"])
 def test_renumbering_maps_ports_onto_themselves(topology: str) -> None:
-    """Folding relies on it: the route from g to g + d is that from 0 to d, every GPU g further on."""
+    """Folding relies on it: the route from g to g + d is that from 0 to d, g GPUs further on."""
     for g in range(8):
         for d in range(1, 8):
             moved = [((owner + g) % 8, port) for owner, port in route(topology, 8, 0, d)]
