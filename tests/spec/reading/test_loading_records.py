@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from loading_case import errors_of
 
-from c3sim.errors import InputErrors
-from c3sim.spec.reading.records import load_records, parse_record
+from c3sim.spec.reading.records import load_records
 from c3sim.spec.record import record_id
 
 
@@ -117,41 +116,6 @@ def test_a_truncated_line_is_named():
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            json.dumps(record(id="0" * 16)),
-            "r.jsonl:1: id: got '0000000000000000'; the id of these conditions (node, workload, "
-            "strategy, software) "
-            f"is {record()['id']!r}",
-        ),
-        (
-            json.dumps(record(measured={"tasks": {"g": {}}})),
-            "r.jsonl:1: measured.tasks.g: missing field 'time_us'; it has no default",
-        ),
-        (
-            json.dumps(record(measured={"tasks": {"g": {"time_us": -1}}})),
-            "r.jsonl:1: measured.tasks.g.time_us: got -1; must be greater than 0",
-        ),
-        (
-            json.dumps(record()).replace("12.5", "NaN"),
-            "r.jsonl:1: NaN is not a JSON number; must be a finite number",
-        ),
-        (
-            json.dumps(record()).replace('"suite"', '"node"'),
-            "r.jsonl:1: field 'node' is given twice; each may be given once",
-        ),
-        (
-            json.dumps(record(role="test")),
-            "r.jsonl:1: role: unknown value 'test'; allowed: calibration, validation",
-        ),
-    ],
-)
-def test_a_wrong_record_is_one_line(line, message):
-    assert records_errors(line) == [message]
-
-
 def test_the_workload_of_a_record_is_checked_too():
     workload = {
         "schema": 1,
@@ -170,15 +134,6 @@ def test_one_id_has_one_role():
         "r.jsonl:2: role: 'calibration', but r.jsonl:1 has the same id as 'validation'; one id "
         "has one role"
     ]
-
-
-def test_a_missing_file_is_one_line():
-    with pytest.raises(InputErrors) as caught:
-        load_records("none.jsonl")
-    assert (
-        str(caught.value)
-        == "none.jsonl: cannot be read (no such file or directory); must be a readable file"
-    )
 
 
 # What the probe harness adds
@@ -238,9 +193,3 @@ def test_what_the_harness_adds_is_read_and_is_no_part_of_the_id():
 def test_a_record_may_hold_observations_and_no_time():
     Path("r.jsonl").write_text(json.dumps(record(measured={}, observed={"latency_us": 2.5})))
     assert not load_records("r.jsonl")[0].measured.has_times
-
-
-def test_one_line_is_read_by_itself():
-    assert parse_record(json.dumps(record(note="one"))).note == "one"
-    with pytest.raises(InputErrors, match="cut off"):
-        parse_record(json.dumps(record())[:50])
