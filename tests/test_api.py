@@ -56,7 +56,7 @@ def test_a_result_agrees_with_itself(strategy):
 def test_alone_takes_its_isolated_time(task):
     result = c3sim.run(workload(only=task), node=NODE)
     assert result.tasks["only"].slowdown == 1.0
-    assert result.fraction_of_ideal is None and result.own_fraction is None
+    assert result.fraction_of_ideal is None and result.overlap.own_fraction is None
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_own_fraction_counts_the_collective_as_it_was_run():
     gemm, gather = isolated(NODE, moved, "gemm").end, isolated(NODE, moved, "gather").end
     result = c3sim.run(PAIR, node=NODE, strategy="conccl")
     ideal, speedup = (gemm + gather) / max(gemm, gather), (gemm + gather) / result.wall_s
-    assert result.own_fraction == pytest.approx((speedup - 1) / (ideal - 1), rel=1e-12)
+    assert result.overlap.own_fraction == pytest.approx((speedup - 1) / (ideal - 1), rel=1e-12)
     assert result.tasks["gather"].isolated_s == gather
 
 
