@@ -118,9 +118,9 @@ def explain(
     set: Settings | None = None,
     progress: Progress | None = None,
 ) -> Explanation:
-    """Where the time of each task went: its slowdown split by cause. Of an iteration: where the
-    wall time, the exposed communication and the time of each operator class went. *progress* hears
-    of the runs behind it; left out, a notebook shows a bar for an iteration.
+    """The slowdown of each task, split by cause. Of an iteration: where the wall time, the exposed
+    communication and the time of each operator class went. *progress* hears of the runs behind it;
+    left out, a notebook shows a bar for an iteration.
     """
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext

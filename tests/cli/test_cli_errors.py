@@ -11,7 +11,7 @@ GEMM, GATHER = PAIR.splitlines()[3:5]
 STREAMS = "streams: {{compute: {{compute_units: {}}}}}\n"
 BITS = "bits are 0 to 303, as in '0-303'"
 
-#: What is wrong -> (text replaced, its replacement, the line printed).
+#: Mistake -> (text replaced, its replacement, the line printed).
 WRONG = {
     "unknown field": (
         "dtype: bf16",

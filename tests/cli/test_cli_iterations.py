@@ -104,7 +104,7 @@ def test_a_mistake_names_file_and_line(cli, tmp_path, change, message):
 
 
 def test_explain_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
-    """What is taken away one by one, averaged over all orders, adds up to the whole."""
+    """Parts taken away one by one, averaged over all orders, add up to the whole."""
     mine = written(tmp_path, "mine", DESCRIPTION.replace("layers: 3", "layers: 2"))
     data = json.loads(cli("explain", mine, "--json").stdout)
     run = json.loads(cli("run", mine, "--json").stdout)

@@ -1,4 +1,4 @@
-"""Which parameter moves a result, against functions whose indices are known, and on a real run."""
+"""The parameter that moves a result, against functions of known indices, and on a real run."""
 
 import pytest
 

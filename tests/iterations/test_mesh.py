@@ -27,7 +27,7 @@ def groups(**fields: Any) -> dict[str, tuple[int | None, int]]:
 
 
 def test_the_last_one_of_a_list_has_neighbours() -> None:
-    """Of 2 x 4 GPUs, tensor groups are 0-3 and 4-7; weights are gathered by 0 and 4, ..."""
+    """Tensor groups of 2 x 4 GPUs are 0-3 and 4-7; weights are gathered by 0 and 4, ..."""
     found = groups(parallel=FSDP_TENSOR)
     assert found == {"all_reduce": (4, 1), "all_gather": (2, 4), "reduce_scatter": (2, 4)}
     found = groups(parallel=tuple(reversed(FSDP_TENSOR)))

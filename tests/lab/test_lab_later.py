@@ -1,4 +1,6 @@
-"""What takes longer than a move of a slider, in a real browser: iterations, traces, no network."""
+"""Work that takes longer than a move of a slider, in a real browser: iterations, traces, no
+network.
+"""
 
 import json
 
@@ -29,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_an_iteration_has_causes_and_a_band_which_follow(browser: Page, link: str):
-    """What takes many runs is announced, counted, and then the same as on the command line."""
+    """Work of many runs is announced, counted, and then the same as on the command line."""
     name = "dlrm-training"
     browser.visit(link.replace(PAIR, name), again=True)
     browser.wait_for(WALL, PATIENT)
@@ -63,7 +65,7 @@ LOOKED = """(() => { window.seen = [];
 
 
 def test_a_first_look_comes_before_the_rest_and_is_said_to_be_one(browser: Page, link: str):
-    """Of a step: about its wall time and what ran when, nothing of the run before; then all."""
+    """First of a step: about its wall time, what ran when, nothing of the run before; then all."""
     name = "llama3-8b-forward"
     browser.visit(link.replace(PAIR, name), again=True)
     whole = "document.querySelector('[data-figure=speedup] .now')?.textContent.endsWith('x')"

@@ -1,4 +1,4 @@
-"""What a flow costs, by hand; what a task moves; and what a run says of both."""
+"""Energy of a flow, by hand; bytes of a task; and both in a run."""
 
 from __future__ import annotations
 

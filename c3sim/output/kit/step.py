@@ -50,7 +50,7 @@ def classes_of(tasks: Mapping[str, TaskResult]) -> dict[str, str]:
 
 
 def step_of(tasks: Mapping[str, TaskResult]) -> Step:
-    """Where the time from 0 to the last task's end went."""
+    """The time from 0 to the last task's end, by what went on."""
     changes = sorted(
         (time, change, class_of(task))
         for task in tasks.values()

@@ -143,7 +143,7 @@ def _keys(kinds: Sequence[str], step: bool) -> list[Any]:
 
 
 def _columns(labels: Sequence[str]) -> int:
-    """How many keys of the legend fit in one row, by the length of their labels."""
+    """The number of keys of the legend that fit in one row, by the length of their labels."""
     widths = [0.62 + 0.085 * len(label) for label in labels]  # inches
     for columns in range(len(labels), 1, -1):
         rest = list(widths)  # keys go down the columns, of which the first ones have one more

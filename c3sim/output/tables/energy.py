@@ -1,4 +1,4 @@
-"""Where the energy of one run went: a row for each component, a column for each task."""
+"""The energy of one run: a row for each component, a column for each task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = 8  # of a column
 
 
 def standing(measured: str) -> str:
-    """How far the energies of a node can be trusted; *measured* is what its file says of it."""
+    """A sentence on the trust in a node's energies; *measured* is what its file says of it."""
     return f"energies were compared with measured power: {measured}" if measured else UNVALIDATED
 
 

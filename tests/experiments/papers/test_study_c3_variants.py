@@ -183,7 +183,7 @@ def test_a_hidden_broadcast_disturbs_the_gemm_less(study: StudyResult) -> None:
 
 
 def by_memory(variant: str) -> Any:
-    """What memory costs an 8192^3 GEMM beside a prelaunched all-gather of 256 MiB."""
+    """The cost by memory of an 8192^3 GEMM beside a prelaunched all-gather of 256 MiB."""
     gather = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "backend": "dma"}
     gemm = {"kind": "gemm", **dict.fromkeys("mnk", 8192)}
     tasks = {"g": gemm, "c": {**gather, "variant": variant}}
@@ -203,8 +203,8 @@ def test_the_result_is_plain_data(study: StudyResult) -> None:
 
 
 def test_regrets_are_summed_up_per_host(study: StudyResult) -> None:
-    """Of 0, 10 and 20 %: mean 10 %, 90th percentile 18 % (between the last two), one as good as the
-    best.
+    """Regrets of 0, 10 and 20 %: mean 10 %, 90th percentile 18 % (between the last two), one as
+    good as the best.
     """
     rows = [
         Row(

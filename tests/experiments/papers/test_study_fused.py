@@ -35,7 +35,7 @@ def result() -> StudyResult:
 
 
 def test_slices_follow_the_order_that_knows_of_communication() -> None:
-    """Of four GPUs' results three quarters are remote: slice 8 of 8 after 75 %, or after all."""
+    """Three quarters of four GPUs' results are remote: slice 8 of 8 after 75 %, or after all."""
 
     def shares(late: bool) -> list[str]:
         tasks = fused_tasks(NODE, EMBEDDING, replace(HOW, late=late))

@@ -1,4 +1,4 @@
-"""What policies gain beside collectives: the study, and single mechanisms of it."""
+"""Gains of policies beside collectives: the study, and single mechanisms of it."""
 
 import pytest
 

@@ -59,7 +59,7 @@ def test_without_hits_all_methods_are_the_same(study: dict[str, Any]) -> None:
 
 
 def test_a_batch_is_never_slower_than_copies_one_by_one(study: dict[str, Any]) -> None:
-    """Of one request, exactly; a queue composes its steps differently, which may cost 1 %."""
+    """Exactly for one request; a queue composes its steps differently, which may cost 1 %."""
     for row in study["rows"]:
         slack = 1.0 if row["requests"] == 1 else 0.98
         for gains in row["speedups"].values():

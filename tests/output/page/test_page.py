@@ -1,4 +1,4 @@
-"""What is in the page: every point, runs that agree with the results, nothing from elsewhere."""
+"""Contents of the page: every point, runs that agree with the results, nothing from elsewhere."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What the loader accepts of GPUs and nodes, and the one line it says about each mistake."""
+"""GPUs and nodes that the loader accepts, and the one line it says about each mistake."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the loader accepts of records, and the one line it says about each mistake."""
+"""Records that the loader accepts, and the one line it says about each mistake."""
 
 import json
 from pathlib import Path

@@ -33,7 +33,7 @@ def judged():
 
 @pytest.fixture(scope="module")
 def verdict(tmp_path_factory):
-    """Of all packaged records."""
+    """The verdict on all packaged records."""
     return shared(tmp_path_factory, "verdict", judged)
 
 

@@ -1,4 +1,4 @@
-"""What measurements see of a number."""
+"""The sight of measurements of a number."""
 
 import json
 
@@ -80,7 +80,7 @@ def gemm_file(tmp_path, name: str = "mine"):
 
 
 def sight(file: str, path: str) -> Sight:
-    """What the suites of *file* see of the number at *path*."""
+    """The sight that the suites of *file* have of the number at *path*."""
     (found,) = coverage([file], path, 1)
     return found
 

@@ -77,7 +77,7 @@ def test_repeats_differ_figure_by_figure_over_all_pairs():
 
 
 def test_pairs_of_many_repeats_grow_with_their_number_alone(monkeypatch):
-    """Of 6 repeats 15 pairs; with 6 pairs at most each is paired with the one behind it: 5."""
+    """6 repeats are 15 pairs; with 6 pairs at most each is paired with the one behind it: 5."""
     monkeypatch.setattr(measurements, "MOST_PAIRS", 6)
     (one,) = merge([FIRST, SECOND] * 3)
     assert one.differences(("wall", "")) == (pytest.approx(100 / 950),) * 5

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def verdict():
-    """Of what was published."""
+    """The verdict on published records."""
     records = load([PACKAGED / "published"])
     return validate(records, nodes_for(records))
 
