@@ -49,7 +49,7 @@ def scenario(gpus: int, strategy: str) -> float:
     runs.forget()
     begin = process_time()
     result = evaluate_run(workload, node, strategy)
-    assert result.folded
+    assert result.ranks.folded
     return process_time() - begin
 
 

@@ -106,7 +106,7 @@ def _measured_by(written: Result, result: Result) -> Result:
         ideal_speedup=written.ideal_speedup,
         speedup=speedup,
         fraction_of_ideal=(speedup - 1) / most if written.fraction_of_ideal is not None else None,
-        own_fraction=result.fraction_of_ideal,
+        overlap=replace(result.overlap, own_fraction=result.fraction_of_ideal),
     )
 
 

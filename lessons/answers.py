@@ -95,7 +95,7 @@ def enough_engines() -> float:
 def exposed_without_prefetch() -> float:
     """Per cent of a training step on eight MI300X that is exposed when nothing is prefetched."""
     step = c3sim.run(STEP, node="mi300x-8", set={"parallel.prefetch": 0})
-    return 100 * step.exposed_s / step.wall_s
+    return 100 * step.overlap.exposed_s / step.wall_s
 
 
 # The results of typical mistakes.
@@ -136,4 +136,4 @@ def shares_otherwise() -> tuple[float, float]:
     """Lesson 10, in per cent: exposed with prefetch; without it, over the computation alone."""
     step = c3sim.run(STEP, node="mi300x-8")
     none = c3sim.run(STEP, node="mi300x-8", set={"parallel.prefetch": 0})
-    return 100 * step.exposed_s / step.wall_s, 100 * none.exposed_s / none.compute_s
+    return 100 * step.overlap.exposed_s / step.wall_s, 100 * none.overlap.exposed_s / none.compute_s

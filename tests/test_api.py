@@ -79,7 +79,7 @@ def test_the_own_fraction_counts_the_collective_as_it_was_run():
     gemm, gather = isolated(NODE, moved, "gemm").end, isolated(NODE, moved, "gather").end
     result = c3sim.run(PAIR, node=NODE, strategy="conccl")
     ideal, speedup = (gemm + gather) / max(gemm, gather), (gemm + gather) / result.wall_s
-    assert result.own_fraction == pytest.approx((speedup - 1) / (ideal - 1), rel=1e-12)
+    assert result.overlap.own_fraction == pytest.approx((speedup - 1) / (ideal - 1), rel=1e-12)
     assert result.tasks["gather"].isolated_s == gather
 
 

@@ -121,7 +121,7 @@ def test_causes_are_bars_that_lead_to_the_whole():
 def test_an_iteration_has_a_frame_of_its_classes():
     result = c3sim.run("llama3-70b-decode")
     frame = result.classes_frame().set_index("class")
-    assert frame.loc["gemm", "busy_s"] == result.classes["gemm"].busy_s
+    assert frame.loc["gemm", "busy_s"] == result.overlap.classes["gemm"].busy_s
     assert len(repr(result).splitlines()) == 3  # not one of all of its fields
 
 

@@ -214,7 +214,7 @@ def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: _Nodes) -> list[
 def _fraction(result: Result, yardstick: Yardstick, alone: Sequence[float]) -> float | None:
     if alone:
         return overlap(alone, result.wall_s).fraction
-    return result.own_fraction if yardstick.own else result.fraction_of_ideal
+    return result.overlap.own_fraction if yardstick.own else result.fraction_of_ideal
 
 
 class _Nodes:

@@ -225,7 +225,7 @@ def classes_of(result: Result) -> list[tuple[str, float, float]]:
     """Operator class, time in which it runs, time in which only it runs [s]."""
     return [
         (name, times.busy_s, times.exposed_s)
-        for name, times in result.classes.items()
+        for name, times in result.overlap.classes.items()
         if times.busy_s
     ]
 

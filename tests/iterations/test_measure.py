@@ -40,9 +40,9 @@ def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
     assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=5e-3)
     assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=1e-2)
     assert few.communication_s == pytest.approx(all_of_them.communication_s, rel=0.05)
-    for name, times in all_of_them.classes.items():
+    for name, times in all_of_them.overlap.classes.items():
         if times.busy_s > 0.02 * all_of_them.wall_s:
-            assert few.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.08), name
+            assert few.overlap.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.08), name
 
 
 def test_what_the_host_does_around_a_collective_is_not_exposed_communication() -> None:
@@ -53,8 +53,8 @@ def test_what_the_host_does_around_a_collective_is_not_exposed_communication() -
     found = result(**fields, tokens=None, parallel={"kind": "tensor"}, slowness=2.0)
     assert found.host_bound
     assert found.wall_s > found.compute_s + 8 * 100e-6  # eight calls of some 160 us
-    alone = found.classes["communication"].busy_s
-    assert alone <= found.exposed_s < alone + 8 * 10e-6
+    alone = found.overlap.classes["communication"].busy_s
+    assert alone <= found.overlap.exposed_s < alone + 8 * 10e-6
 
 
 def test_times_add_up() -> None:
@@ -62,10 +62,11 @@ def test_times_add_up() -> None:
     pauses of 2 us between kernels, which computation alone has too, are full of communication here.
     """
     found = result(layers=6, parallel={"kind": "fsdp"}, batch=2, phase="forward")
-    parts = found.compute_s + found.stretched_s + found.exposed_s
+    overlap, communication = found.overlap, found.overlap.classes["communication"]
+    parts = found.compute_s + overlap.stretched_s + overlap.exposed_s
     assert found.wall_s == pytest.approx(parts, abs=7 * 2e-6)
-    assert found.classes["communication"].exposed_s == pytest.approx(found.exposed_s, rel=0.1)
-    assert found.exposed_s < found.communication_s < found.classes["communication"].busy_s
+    assert communication.exposed_s == pytest.approx(overlap.exposed_s, rel=0.1)
+    assert overlap.exposed_s < found.communication_s < communication.busy_s
 
 
 @pytest.mark.parametrize("prefetch", [0, 1])
@@ -82,7 +83,7 @@ def test_waiting_is_split_and_never_negative(prefetch: int) -> None:
 
 def test_without_parallelism_nothing_is_exposed() -> None:
     found = result(layers=3)
-    assert found.communication_s == found.exposed_s == found.stretched_s == 0
+    assert found.communication_s == found.overlap.exposed_s == found.overlap.stretched_s == 0
     assert found.wall_s == found.compute_s
 
 
@@ -91,9 +92,9 @@ def test_without_prefetch_communication_is_exposed() -> None:
     base: dict[str, Any] = {"layers": 8, "batch": 2, "phase": "forward"}
     ahead = result(**base, parallel={"kind": "fsdp"})
     none = result(**base, parallel={"kind": "fsdp", "prefetch": 0})
-    assert none.exposed_s > 0.95 * none.communication_s
-    assert ahead.exposed_s < 0.3 * ahead.communication_s
-    assert ahead.stretched_s > 0
+    assert none.overlap.exposed_s > 0.95 * none.communication_s
+    assert ahead.overlap.exposed_s < 0.3 * ahead.communication_s
+    assert ahead.overlap.stretched_s > 0
 
 
 def test_bert_at_8192_tokens_is_bound_by_the_host() -> None:
@@ -166,7 +167,7 @@ def test_decoding_is_bound_by_memory() -> None:
         launch="graph",
         parallel={"kind": "tensor"},
     )
-    assert 7.3e-3 < found.classes["gemm"].busy_s < 11e-3
+    assert 7.3e-3 < found.overlap.classes["gemm"].busy_s < 11e-3
     assert found.mfu < 0.15
 
 

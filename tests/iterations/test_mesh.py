@@ -123,7 +123,7 @@ def test_energy_of_a_pipeline_grows_by_less_than_its_micro_batches() -> None:
     def spent(batches: int, optimizer: str) -> float:
         parallel = {"kind": "pipeline", "micro_batches": batches}
         run = result(node="h200-2", layers=4, batch=batches, parallel=parallel, optimizer=optimizer)
-        return run.energy["hbm"]
+        return run.power.energy["hbm"]
 
     two, eight = (spent(n, "adamw") - spent(n, "none") for n in (2, 8))
     assert eight == pytest.approx(two, rel=0.05)

@@ -151,12 +151,13 @@ def test_explain_names_ranks_out_of_step(node: Node) -> None:
 
 def test_a_result_has_its_draws(node: Node) -> None:
     result = evaluate_run(pair(release="per_rank"), node, "as_written")
-    assert result.ranks == 2
-    assert sum(draw.probability for draw in result.draws) == pytest.approx(1)
-    assert result.wall_p5_s <= result.wall_s <= result.wall_p95_s
+    assert result.ranks.count == 2
+    assert sum(draw.probability for draw in result.ranks.draws) == pytest.approx(1)
+    assert result.ranks.wall_p5_s <= result.wall_s <= result.ranks.wall_p95_s
     assert any("in one of 3 ways" in note for note in result.notes)
     in_step = evaluate_run(pair(), node, "as_written")
-    assert not in_step.draws and in_step.wall_p5_s == in_step.wall_s == in_step.wall_p95_s
+    assert not in_step.ranks.draws
+    assert in_step.ranks.wall_p5_s == in_step.wall_s == in_step.ranks.wall_p95_s
 
 
 def test_loops_without_a_barrier_drift(node: Node) -> None:

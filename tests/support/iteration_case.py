@@ -39,6 +39,6 @@ def result(all_layers: bool = False, **fields: Any) -> IterationResult:
 def check_figures(found: IterationResult) -> None:
     """The wall is computation alone, what contention adds to it, and exposed communication."""
     assert found.wall_s > 0 and 0 < found.mfu < 0.9  # most in fp32, which vector units do
-    parts = found.compute_s + found.stretched_s + found.exposed_s
+    parts = found.compute_s + found.overlap.stretched_s + found.overlap.exposed_s
     if not found.host_bound:
         assert found.wall_s == pytest.approx(parts, rel=0.05)

@@ -65,8 +65,8 @@ def row(case: IterationCase, _: Study) -> Row:
     whole = result = case.run()
     if whole.host_bound:
         result = case.with_fields(launch="graph").run()
-    seconds = {name: each.busy_s for name, each in result.classes.items()}
-    seconds["communication"] = result.classes["communication"].exposed_s
+    seconds = {name: each.busy_s for name, each in result.overlap.classes.items()}
+    seconds["communication"] = result.overlap.classes["communication"].exposed_s
     kernels = sum(seconds.values())
     shares = {name: time / kernels for name, time in seconds.items()}
     return Row(

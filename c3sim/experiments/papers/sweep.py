@@ -48,7 +48,7 @@ def outcome(case: Case, strategy: str, study: Study) -> Row:
             wall_s=result.wall_s,
             speedup=result.speedup,
             fraction_of_ideal=result.fraction_of_ideal,
-            own_fraction=result.own_fraction,
+            own_fraction=result.overlap.own_fraction,
             chosen=chosen,
         ),
         ideal_speedup=result.ideal_speedup,

@@ -110,9 +110,9 @@ def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
         subtitle += (
             f"; fraction of ideal {percent(result.fraction_of_ideal)} % (collectives on CUs)"
         )
-    subtitle += f"\nexposed communication {result.exposed_s / length:.3f} {unit}"
-    if result.stretched_s is not None:
-        subtitle += f"; compute stretched by {result.stretched_s / length:z.3f} {unit}"
+    subtitle += f"\nexposed communication {result.overlap.exposed_s / length:.3f} {unit}"
+    if result.overlap.stretched_s is not None:
+        subtitle += f"; compute stretched by {result.overlap.stretched_s / length:z.3f} {unit}"
     if drawn < len(result.tasks):
         subtitle += f" (rows of the first {LANES} streams: {drawn} of {len(result.tasks)} tasks)"
     if isinstance(result, IterationResult) and result.simulated < result.layers:

@@ -22,15 +22,15 @@ def iteration_table(result: IterationResult) -> Group:
     head = (
         f"wall {time(result.wall_s)}: computation alone {time(result.compute_s)},"
         f" communication alone {time(result.communication_s)}\n"
-        f"exposed communication {time(result.exposed_s)}, operators stretched by"
-        f" {time(result.stretched_s)}\n"
+        f"exposed communication {time(result.overlap.exposed_s)}, operators stretched by"
+        f" {time(result.overlap.stretched_s or 0.0)}\n"
         f"{figures(result.tokens_per_s)} tokens/s, MFU {percent(result.mfu)} %, energy"
-        f" {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W\n"
+        f" {figures(result.energy_j)} J, mean power {figures(result.power.average_w)} W\n"
         f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
     )
     columns = [f"busy\n({unit})", "share of\nwall (%)", f"alone\n({unit})"]
     table = make_table(["operator class"], columns)
-    for name, times in result.classes.items():
+    for name, times in result.overlap.classes.items():
         if times.busy_s:
             busy, exposed = times.busy_s / length, times.exposed_s / length
             share = percent(times.busy_s / result.wall_s)
