@@ -110,7 +110,7 @@ def knee(curve: Sequence[Row]) -> Row:
 
 
 def _curves(found: StudyResult) -> dict[str, list[dict[str, Any]]]:
-    """Of every collective and node a line per number of channels."""
+    """A line per number of channels of every collective and node."""
     machines = grouped(found.rows, lambda row: f"{row.collective} on {row.node}")
     return {
         where: [

@@ -98,8 +98,8 @@ class Kept:
 
 
 def cases(asked: Asked) -> list[Kept]:
-    """Of the study named as pool, then of the study itself. Raises InputError: a node without
-    memory-side cache.
+    """The cases of the study named as pool, then of the study itself. Raises InputError: a node
+    without memory-side cache.
     """
     study, node = asked.study, asked.nodes()[0]
     pool = workload_cases(open_study(study.pool), node) if study.pool is not None else []
