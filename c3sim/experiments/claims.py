@@ -9,7 +9,7 @@ from typing import Any
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.text import MISSING
 
-#: How far a figure without a band may be off, relative to the published one.
+#: Distance by which a figure without a band may be off, relative to the published one.
 NEAR = 0.1
 
 

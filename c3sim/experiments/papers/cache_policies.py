@@ -25,7 +25,7 @@ from c3sim.spec.study import Study
 
 MARGIN = 0.05
 _CACHED = CachePolicy(l1="allocate")
-#: How every kernel loads and stores, and the switch of ``gpu.cache_policies`` that is on.
+#: The loads and stores of every kernel, and the switch of ``gpu.cache_policies`` that is on.
 POLICIES = {
     "uncached": (CachePolicy(l1="bypass", l2="bypass", stores="uncached"), ""),
     "cache_r": (CachePolicy(l1="allocate", stores="uncached"), ""),

@@ -33,7 +33,7 @@ from c3sim.strategies.table import best_candidate
 NONE = "none"
 WORTH_TELLING = 0.01  # of a gain
 SET_ASIDE = "gemm_keep_set_aside"  # what it loses hides what the others gain
-#: What is drawn: numbers of a node that caches and memory have.
+#: Numbers that are drawn: those of a node that caches and memory have.
 DRAWN = ("gpu.cache_policies.", "gpu.memory_side_cache.", "gpu.hbm.", "gpu.l2.")
 INPUTS = ("cold", "warm")
 CAPACITY = "gpu.memory_side_cache.capacity"

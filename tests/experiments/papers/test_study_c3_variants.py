@@ -126,7 +126,7 @@ def test_nothing_is_regretted_where_there_is_one_variant(
     assert {entry.max for entry in found.choosers} == {0.0}
 
 
-# What has to come out
+# Published findings that have to come out
 
 
 def test_conccl_latte_regrets_little(study: StudyResult) -> None:

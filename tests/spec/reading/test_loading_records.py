@@ -100,7 +100,7 @@ def test_one_id_has_one_role():
     ]
 
 
-# What the probe harness adds
+# Fields of the probe harness
 # -----------------------------------------------------------------------------------
 
 READING = {
