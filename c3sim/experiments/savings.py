@@ -63,8 +63,8 @@ def band(spent: Account, other: Account, ends: Ends) -> tuple[float, float]:
 
 
 def savings(run: Mapping[str, Any], other: Mapping[str, Any], ends: Ends) -> dict[str, Saving]:
-    """Of the mean ``power`` over the run, and of the ``energy``, over those of *other*. Both have
-    their ``account`` and ``end`` [s].
+    """The savings of mean ``power`` over the run, and of ``energy``, over those of *other*. Both
+    have their ``account`` and ``end`` [s].
     """
     low, high = band(run["account"], other["account"], ends)
     ratio = total(run["account"]) / total(other["account"])

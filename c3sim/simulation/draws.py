@@ -111,7 +111,7 @@ def _classes(orders: tuple[Order, ...], skew: float) -> list[tuple[Arrival, ...]
     ]
 
 
-#: Of the turn: ranks that are less apart are together.
+#: Share of the turn: ranks that are less apart are together.
 APART = 0.02
 
 

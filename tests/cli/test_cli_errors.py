@@ -269,12 +269,6 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(cli, pair, mon
     assert cli("run", pair, "--plot", "none/p.png").exit_code == 2
 
 
-def test_an_existing_file_survives_bad_input(cli, pair):
-    Path("p.png").write_text("mine", encoding="utf-8")
-    assert cli("run", pair, "--plot", "p.png", "--set", "gpus=1").exit_code == 2
-    assert Path("p.png").read_text(encoding="utf-8") == "mine"
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

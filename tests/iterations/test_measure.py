@@ -114,10 +114,6 @@ def test_where_the_head_hides_the_host_of_few_layers_all_are_simulated() -> None
     assert found.host_bound and found.wall_s >= found.host_s
 
 
-def test_a_large_model_is_not() -> None:
-    assert not result(layers=4, batch=2, parallel={"kind": "fsdp"}).host_bound
-
-
 def test_mfu_and_tokens() -> None:
     """6 FLOP per weight and token, attention beside it; on all four GPUs."""
     found = result(layers=4, batch=2)

@@ -25,28 +25,9 @@ from lab_page import (
 import c3sim
 
 ENDS = ("com", "net", "org", "io", "dev")  # of names elsewhere
-LONG = 180.0  # seconds, for the many runs of a band
+
 
 pytestmark = pytest.mark.slow
-
-
-def test_an_iteration_has_causes_and_a_band_which_follow(browser: Page, link: str):
-    """Work of many runs is announced, counted, and then the same as on the command line."""
-    name = "dlrm-training"
-    browser.visit(link.replace(PAIR, name), again=True)
-    browser.wait_for(WALL, PATIENT)
-    assert "where the time went, then the band" in text(browser, "[data-part=coming]")
-    browser.wait_for("document.querySelector('[data-part=counts] progress')", PATIENT)
-    heads = "[...document.querySelectorAll('h2')].map((each) => each.textContent)"
-    browser.wait_for(f"({heads}).includes('Where the time went')", LONG)
-    cells = "document.querySelector('[aria-label=\"Where the time went\"] tbody tr').cells"
-    row = browser.evaluate(f"[...{cells}].map((each) => each.textContent)")
-    wall = c3sim.explain(name).parts["wall"]
-    assert row[0] == "wall" and row[1] == f"{1e3 * wall.unshared_s:.3f}"
-    assert row[-1] == f"{1e3 * wall.time_s:.3f}"
-    browser.wait_for("document.querySelector('[data-figure=mfu] .soft').textContent", LONG)
-    assert not browser.evaluate("document.querySelector('[data-part=coming]')")
-    assert browser.complaints() == []
 
 
 LOOKED = """(() => { window.seen = [];

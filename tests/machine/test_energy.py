@@ -152,7 +152,7 @@ def test_energies_of_one_component_add_up():
     assert (found["compute_units"], found["idle"], found["hbm"]) == (7.0, 8.0, 0.0)
 
 
-# What a task moves
+# Bytes of a task
 # ------------------------------------------------------------------------------------------------
 
 

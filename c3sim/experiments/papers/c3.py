@@ -33,7 +33,7 @@ cases = sweep.cases
 
 
 def row(case: Case, study: Study) -> Row:
-    """What is found of each strategy, and the pair with its isolated times [s]."""
+    """The outcome of each strategy, and the pair with its isolated times [s]."""
     found = sweep.row(case, study)
     _, collective = collective_of(case)
     gemm_s, comm_s = isolated_pair(case)
@@ -90,7 +90,7 @@ def strategy_means(found: Sequence[Row]) -> Row:
 
 
 def auto_summary(found: Sequence[Row]) -> Row:
-    """What the heuristics lose, over what was *found* of auto."""
+    """The losses of the heuristics, over what was *found* of auto."""
     losses = [each.loss for each in found]
     return Row(
         mean_loss=fmean(losses),
@@ -154,7 +154,7 @@ def _remarks(found: StudyResult) -> Iterator[str]:
 
 
 def _answer(found: StudyResult) -> list[Table | str]:
-    """What was drawn, what each thing does alone, the order, and the band of each mean."""
+    """The answer: draws, the effect of each thing alone, the order, the band of each mean."""
     answer, title = found.answer, found.title
     drawn, order = answer.drawn, answer.get("order")
     parts: list[Table | str] = []
@@ -196,7 +196,7 @@ def _moved(of: Row) -> str | None:
 
 
 def _verdict(answer: Row) -> Iterator[str]:
-    """What the band is of, and what it says, in sentences."""
+    """The conditions of the band, and its verdict, in sentences."""
     drawn, order = answer.drawn, answer.get("order")
     draws = f"{drawn.draws} draws" * bool(drawn.draws)
     draws += f" by {drawn.yardsticks} yardsticks" * bool(draws and drawn.yardsticks > 1)

@@ -178,7 +178,7 @@ def winner(row: Row, among: str = "good") -> str:
 
 
 def _lines(found: StudyResult) -> dict[str, list[dict[str, Any]]]:
-    """Of every operation and host a line per size."""
+    """A line per size of every operation and host."""
     settings = grouped(found.rows, lambda row: f"{row.collective} on {found.node}, {row.host}")
     return {
         where: [

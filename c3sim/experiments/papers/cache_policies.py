@@ -25,7 +25,7 @@ from c3sim.spec.study import Study
 
 MARGIN = 0.05
 _CACHED = CachePolicy(l1="allocate")
-#: How every kernel loads and stores, and the switch of ``gpu.cache_policies`` that is on.
+#: The loads and stores of every kernel, and the switch of ``gpu.cache_policies`` that is on.
 POLICIES = {
     "uncached": (CachePolicy(l1="bypass", l2="bypass", stores="uncached"), ""),
     "cache_r": (CachePolicy(l1="allocate", stores="uncached"), ""),
@@ -141,7 +141,9 @@ def reduce(asked: Asked, cases: Sequence[Launched], rows: list[Row]) -> Mapping[
 
 
 def _held(rows: Sequence[Row], published: Mapping[str, Any]) -> dict[str, float]:
-    """Which claims hold of *rows*: 1 or 0; of the published classes the part of their members."""
+    """The verdict on each claim about *rows*: 1 or 0; of published classes the part of their
+    members.
+    """
     found = {row.application: row["class"] for row in rows}
     best = [
         all(row.times_s[policy] <= 1.01 * min(row.times_s[p] for p in STATIC) for row in rows)

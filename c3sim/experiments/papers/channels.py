@@ -29,7 +29,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy
 from c3sim.spec.study import Range, Study
 
-#: What a knee says of its number of channels.
+#: A knee's fields beside those of its number of channels.
 OF_KNEE = (
     *("node", "gemm", "collective", "channels", "default_channels", "gemm_slowdown"),
     *("bandwidth_beside_bytes_per_s", "gemm_loss_s_per_gb"),
@@ -110,7 +110,7 @@ def knee(curve: Sequence[Row]) -> Row:
 
 
 def _curves(found: StudyResult) -> dict[str, list[dict[str, Any]]]:
-    """Of every collective and node a line per number of channels."""
+    """A line per number of channels of every collective and node."""
     machines = grouped(found.rows, lambda row: f"{row.collective} on {row.node}")
     return {
         where: [

@@ -33,7 +33,7 @@ from c3sim.strategies.table import best_candidate
 NONE = "none"
 WORTH_TELLING = 0.01  # of a gain
 SET_ASIDE = "gemm_keep_set_aside"  # what it loses hides what the others gain
-#: What is drawn: numbers of a node that caches and memory have.
+#: Numbers that are drawn: those of a node that caches and memory have.
 DRAWN = ("gpu.cache_policies.", "gpu.memory_side_cache.", "gpu.hbm.", "gpu.l2.")
 INPUTS = ("cold", "warm")
 CAPACITY = "gpu.memory_side_cache.capacity"
@@ -98,8 +98,8 @@ class Kept:
 
 
 def cases(asked: Asked) -> list[Kept]:
-    """Of the study named as pool, then of the study itself. Raises InputError: a node without
-    memory-side cache.
+    """The cases of the study named as pool, then of the study itself. Raises InputError: a node
+    without memory-side cache.
     """
     study, node = asked.study, asked.nodes()[0]
     pool = workload_cases(open_study(study.pool), node) if study.pool is not None else []

@@ -26,10 +26,10 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.study import Study
 
 BASE, BATCHED = "per_block", ("batched", "batched_pl")
-#: What a row shows of the serving of its case.
+#: Fields of a row from the serving of its case.
 SHOWN = {"model", "tensor_parallel", "layout", "load", "prompt_tokens", "output_tokens"}
 SHOWN |= {"hit_rate", "requests", "arrivals_per_second"}
-#: How published costs of copies name a method.
+#: Names of methods in published costs of copies.
 METHOD_OF = {"loop": "per_block", "batch": "batched"}
 WORTH = 10_000  # cases of one node and model share what they have simulated
 _STEPS: dict[tuple[str, int, str, float], Steps] = {}  # of this process
@@ -175,7 +175,7 @@ def _reached(claim: Row) -> str:
 
 
 def _why(found: StudyResult) -> Iterator[str]:
-    """What bounds the speedups, and what prelaunch takes off a fetch."""
+    """The bounds of the speedups, and the time that prelaunch takes off a fetch, in words."""
     used = {row.block_bytes for row in found.rows}
     ratios = (
         f"{times(row.per_copy_s[BASE] / row.per_copy_s['batched'])} with {size(row.bytes)}"

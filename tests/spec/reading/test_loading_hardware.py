@@ -59,13 +59,6 @@ def test_a_node_can_hold_its_gpu_inline():
     assert inlined.provenance.keys() == referenced.provenance.keys()
 
 
-def test_an_unknown_gpu_is_an_error_of_the_node_file():
-    lines = errors_of(load_hardware, "node.yaml", _node("gpu: teachin"))
-    line = 1 + _node("gpu: teachin").splitlines().index("gpu: teachin")
-    said = "unknown gpu 'teachin'; did you mean 'teaching'? ('c3sim list gpus' shows them)"
-    assert lines == [f"node.yaml:{line}: gpu: {said}"]
-
-
 def test_a_rule_of_the_whole_node_is_told_in_its_own_words():
     lines = errors_of(
         load_hardware,
