@@ -90,7 +90,6 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/engine/sharing.py solve",
     "c3sim/evaluation/evaluate.py evaluate_run",
     "c3sim/experiments/answer.py answer_of",
-    "c3sim/experiments/papers/c3_variants.py row",
     "c3sim/experiments/sensitivity.py sensitivity",
     "c3sim/experiments/subjects/pieces.py row_of",
     "c3sim/importers/blas_bench.py _add",

@@ -13,7 +13,7 @@ mean have a band; all of them where none is published.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 from statistics import fmean
@@ -38,6 +38,8 @@ from c3sim.experiments.draws import (
 from c3sim.experiments.pairs import other_means
 from c3sim.experiments.study import Asked, Row, grouped, with_settings
 from c3sim.iterations.described import evaluate
+from c3sim.output.kit.grid import Table
+from c3sim.output.kit.text import percent
 from c3sim.spec.reading.loading import LoadedNode, load_study
 from c3sim.spec.reading.paths import canonical
 from c3sim.spec.study import Band, Study
@@ -308,3 +310,71 @@ def _for_readers(study: Study, of: Sequence[Condition]) -> Row:
         unknown=spec.unknown,
         source=spec.source,
     )
+
+
+def answer_tables(answer: Row, title: str) -> list[Table | str]:
+    """What was drawn, what each thing does alone, the order, and the band of each mean."""
+    drawn, order = answer.drawn, answer.get("order")
+    parts: list[Table | str] = []
+    name = "not known about the published runs, so drawn"
+    parts.append(Table(name, drawn.assumptions, ["name as assumption", "usual"]))
+    moving = [
+        {"what": f"{each.name}: {each.value}", **each}
+        for each in answer.changes
+        if each.kind != "parameter" or any(round(100 * by, 1) for by in each.by.values())
+    ]
+    skipped = f"means without {', '.join(drawn.skipped)}, which take too long" * bool(drawn.skipped)
+    name = f"{title}: one thing at a time, change of the mean fraction of ideal (points)"
+    parts.append(Table(name, moving, ["what as alone otherwise", "by.* %"], skipped))
+    if order is not None:
+        lines = [
+            {**m, "pair": f"{m.lower} < {m.higher}", "moved": most_of(m)} for m in order.margins
+        ]
+        columns = [
+            "pair as published order",
+            "moved as moved most by",
+            "usual %",
+            "low %",
+            "high %",
+        ]
+        name = f"{title}: does the published order hold? (points between the two)"
+        parts.append(Table(name, lines, [*columns, "holds %0"]))
+    lines = [
+        {"strategy": name, **band, "moved": most_of(band)}
+        for name, band in answer.strategies.items()
+    ]
+    columns = ["strategy", "inside as published inside", "moved as moved most by", "usual %"]
+    columns += ["low %", "median %", "high %", "published %"]
+    note = "\n".join(_verdict(answer))
+    return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
+
+
+def most_of(of: Row) -> str | None:
+    """What moves a mean or a margin most, and by how many points."""
+    return f"{of.most.name}: {of.most.value}, {100 * of.most.by:+.1f}" if of.most else None
+
+
+def _verdict(answer: Row) -> Iterator[str]:
+    """What the band is of, and what it says, in sentences."""
+    drawn, order = answer.drawn, answer.get("order")
+    draws = f"{drawn.draws} draws" * bool(drawn.draws)
+    draws += f" by {drawn.yardsticks} yardsticks" * bool(draws and drawn.yardsticks > 1)
+    tables = f"{drawn.tables} other tables of pairs" * bool(drawn.tables)
+    sums = ", each with ".join(part for part in (draws, tables) if part) or "the study alone"
+    yield f"band: 5 % to 95 % of {sums}"
+    if drawn.failed:
+        yield f"{drawn.failed} more draws have values that exclude each other"
+    known = [band.inside for band in answer.strategies.values() if band.inside is not None]
+    if known:
+        yield f"verdict: {sum(known)} of {len(known)} published means lie inside the band"
+    if order is not None:
+        groups = " < ".join(", ".join(group) for group in order.groups)
+        yield f"verdict: the published order, {groups}, holds in {percent(order.holds, 0)} %"
+        if order.holds < 1:
+            weakest = min(order.margins, key=lambda margin: (margin.holds, margin.usual))
+            yield f"least often: {weakest.lower} < {weakest.higher}, {percent(weakest.holds, 0)} %"
+            if weakest.most:
+                yield f"what decides it: {most_of(weakest)} points"
+            if weakest.usual <= 0 and weakest.best:
+                best = f"{weakest.best.name}: {weakest.best.value}, {100 * weakest.best.by:+.1f}"
+                yield f"missing: {percent(-weakest.usual)} points; {best} adds most"

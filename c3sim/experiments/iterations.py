@@ -34,6 +34,9 @@ from c3sim.spec.workload import Workload
 Model = TypeVar("Model", bound=BaseModel)
 
 
+WORTH = 4  # cases of about a second from which other processes pay
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IterationCase:
     """One point of a study: the description *loaded* on *node*, with values of its *tasks* by path.

@@ -8,7 +8,7 @@ from made_study import made_row
 import c3sim
 from c3sim.experiments.cases import workload_cases
 from c3sim.experiments.pairs import classify, other_means
-from c3sim.experiments.papers.c3 import auto_summary, strategy_means
+from c3sim.experiments.papers.sweep import auto_summary, strategy_means
 from c3sim.experiments.study import Options, run_study
 from c3sim.iterations.described import evaluate
 from c3sim.spec.reading.loading import load_study

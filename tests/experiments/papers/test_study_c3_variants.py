@@ -11,9 +11,10 @@ import pytest
 
 import c3sim
 from c3sim.experiments.cases import collective_of, workload_cases
-from c3sim.experiments.papers import c3_variants as study_module
-from c3sim.experiments.papers.c3_variants import CHOOSERS, SAME, host_name, summed_regrets
+from c3sim.experiments.papers.c3_variants import CHOOSERS, summed_regrets
 from c3sim.experiments.study import Options, Row, StudyResult, named_kind, run_study
+from c3sim.experiments.subjects import variants as study_module
+from c3sim.experiments.subjects.variants import SAME, host_name
 from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.loading import load_study, parse_workload
 from c3sim.spec.workload import HostThreads

@@ -4,9 +4,15 @@ import json
 
 import pytest
 
-from c3sim.experiments.papers.cache_policies import POLICIES, STATIC, class_of
 from c3sim.experiments.study import Options, run_study
-from c3sim.experiments.subjects.applications import Machines, guesses, launches_of
+from c3sim.experiments.subjects.applications import (
+    POLICIES,
+    STATIC,
+    Machines,
+    class_of,
+    guesses,
+    launches_of,
+)
 from c3sim.spec.reading.loading import load_study
 
 STUDY = load_study("cache-policies")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import c3sim
-from c3sim.experiments.savings import band, intervals_of, total
 from c3sim.experiments.study import StudyResult, named_kind
+from c3sim.experiments.subjects.programs import band, intervals_of, total
 from c3sim.spec.reading.loading import load_hardware
 
 pytestmark = pytest.mark.slow

@@ -3,8 +3,8 @@
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.experiments.papers.keep_or_stream import NONE, TRIED, warm
 from c3sim.experiments.study import Options, run_study
+from c3sim.experiments.subjects.policies import NONE, TRIED, warm
 from c3sim.simulation.runs import run_once
 from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
 from c3sim.spec.reading.checks.on_node import check_on_node
