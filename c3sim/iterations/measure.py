@@ -13,6 +13,7 @@ from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.workload import Collective
+from c3sim.strategies.rewrites import staying_note
 
 
 def run_iteration(
@@ -63,13 +64,17 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
         tasks=_tasks(node, runs),
         folded=runs.whole.folded,
         events=runs.whole.events,
-        notes=_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        notes=[
+            *filter(None, [staying_note(strategy, runs.workload, node)]),
+            *_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        ],
         trace=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],
         exposed_s=numbers.waited,
         stretched_s=numbers.stretched,
         classes=_classes(numbers),
+        parts=numbers.parts,
         tokens_per_s=tokens / wall,
         mfu=_model_flops_used(planned, wall),
         memory_bytes=memory,
