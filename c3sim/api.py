@@ -7,7 +7,7 @@ InputError or InputErrors. What is returned shows itself in a notebook.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -86,12 +86,18 @@ def compare(
     model, target, notes = _prepared(workload, node, set)
     written = evaluate(model, target, "as_written") if isinstance(model, Described) else None
     names = strategies.split(",") if isinstance(strategies, str) else strategies
-    results = []
+    results, left_out = [], dict[str, str]()
     for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
-        with suppress(*((InputError, InputErrors) if strategies == "all" else ())):
+        try:
             result = evaluate(model, target, name)
-            results.append(result if written is None else _measured_by(written, result))
-    return Comparison(_noted(result, notes, model, target) for result in results)
+        except (InputError, InputErrors) as error:
+            if strategies != "all":
+                raise
+            left_out[name] = str(error)
+            continue
+        results.append(result if written is None else _measured_by(written, result))
+    every = (_noted(result, notes, model, target) for result in results)
+    return Comparison(every, left_out)
 
 
 def _measured_by(written: Result, result: Result) -> Result:

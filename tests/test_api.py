@@ -121,8 +121,11 @@ def test_names_paths_and_models_are_the_same(tmp_path):
 
 def test_compare_leaves_out_what_cannot_apply_only_when_asked_for_all():
     reduce = workload(gemm=GEMM, reduce={**GATHER, "op": "all_reduce"})
-    names = [result.strategy for result in c3sim.compare(reduce, node=NODE)]
+    found = c3sim.compare(reduce, node=NODE)
+    names = [result.strategy for result in found]
     assert names == ["as_written", "base", "sp", "rp", "sp_rp", "auto"]
+    assert [*found.left_out] == ["conccl", "conccl_rp", "conccl_latte"]
+    assert "cannot reduce" in found.left_out["conccl"]
     with pytest.raises(InputError, match="cannot reduce"):
         c3sim.compare(reduce, node=NODE, strategies=["base", "conccl"])
     assert [r.strategy for r in c3sim.compare(PAIR, node=NODE, strategies="sp, rp:8")] == [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from c3sim.output.kit import look
-from c3sim.output.kit.step import ALONE, IDLE, Step, class_of
+from c3sim.output.kit.step import ALONE, FURTHER, Step, class_of
 from c3sim.output.kit.text import times
 from c3sim.result import Counter, TaskResult
 
@@ -137,10 +137,13 @@ def _classes(axes: Axes, lane: int, tasks: Mapping[str, TaskResult], scale: Scal
 
 
 def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
-    """One bar as long as the step: its time by class, communication alone (hatched), idle."""
+    """One bar as long as what is drawn: time of the step by class, communication alone (hatched),
+    idle.
+    """
     look.panel_title(axes, "Where the step went", pad=5)
-    begin = 0.0
-    for name, seconds in step.parts.items():
+    begin, whole = 0.0, sum(step.parts.values())
+    for name, part in step.parts.items():
+        seconds = part * step.end / whole
         colour = COLOURS["communication"] if name == ALONE else COLOURS.get(name, "#eeeeee")
         span = [(begin / scale.length, seconds / scale.length)]
         style: dict[str, Any] = {"hatch": "////"} if name == ALONE else {}
@@ -148,7 +151,7 @@ def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
         share = f"{100 * seconds / step.end:.1f} %"
         width = inches * seconds / scale.end
         text = next((t for t in (f"{name} {share}", share) if width > CHARACTER * len(t)), "")
-        dark = name in (IDLE, ALONE, "embedding", "normalisation")
+        dark = name in (*FURTHER, ALONE, "embedding", "normalisation")
         axes.annotate(
             text,
             ((begin + seconds / 2) / scale.length, 0.5),

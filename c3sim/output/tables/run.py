@@ -29,6 +29,7 @@ from c3sim.output.tables.energy import energy_table, standing
 from c3sim.output.tables.parts import parts_lines
 from c3sim.output.tables.phases import phase_tables
 from c3sim.result import Result
+from c3sim.strategies.rewrites import STAYS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -136,12 +137,21 @@ def compare_table(results: Sequence[Result]) -> Group:
         f"{result.strategy}: {note}"
         for result in results
         for note in result.notes
-        if note.startswith((LOSES, OVERLAP_LOSES)) and note not in said
+        if (note.startswith((LOSES, OVERLAP_LOSES)) or note.endswith(STAYS)) and note not in said
     )
     blocks = _times_of_tasks(results, unit, length)
     explained = (fill(text, WIDTH) for text in (FRACTION_EXPLAINED, OWN_EXPLAINED))
-    words = (*explained, *shared, fastest, *warnings)
+    words = (*explained, *shared, fastest, *warnings, *_left_out(results))
     return stack(title, table, *blocks, *words, *([best.trust] if best.trust else []))
+
+
+def _left_out(results: Sequence[Result]) -> Iterator[str]:
+    """Lines on strategies that could not apply, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in getattr(results, "left_out", {}).items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield fill(f"left out: {', '.join(names)}: {reason}", WIDTH)
 
 
 def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iterator[Any]:
