@@ -52,7 +52,7 @@ class Counter:
     the end of the run).
     """
 
-    # What was counted: a capacity; compute_units, power or clock of a GPU; dma for all its engines.
+    # Counted: a capacity; compute_units, power or clock of a GPU; dma for all its engines.
     place: Capacity
     unit: str  # "B/s", "Hz", "1", "W"
     times: Sequence[float]
@@ -164,7 +164,7 @@ class Losses:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OverlapResult:
-    """How far communication hid behind compute, and what that cost. Times in s::
+    """The overlap of communication and compute, and its cost. Times in s::
 
         ideal_s        the least time: the longest chain of isolated times of tasks that wait for
                        each other, or all that one resource has to do

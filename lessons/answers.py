@@ -51,7 +51,7 @@ def crossing() -> float:
 
 
 def best_pieces() -> float:
-    """Of 1, 2, 4 ... 32 pieces, the number with the shortest wall time for 256 MiB."""
+    """The number of pieces (1, 2, 4 ... 32) with the shortest wall time for 256 MiB."""
     return min((1, 2, 4, 8, 16, 32), key=lambda pieces: in_pieces(pieces, 256).wall_s)
 
 
@@ -98,7 +98,7 @@ def exposed_without_prefetch() -> float:
     return 100 * step.overlap.exposed_s / step.wall_s
 
 
-# What typical mistakes lead to.
+# The results of typical mistakes.
 
 
 def waits_otherwise() -> tuple[float, float, float]:

@@ -1,5 +1,5 @@
-"""What the functions of the interface return: frames that hold what the objects hold, and texts of
-three lines, however many tasks there are.
+"""Results of the interface's functions: frames that hold what the objects hold, and texts of three
+lines, however many tasks there are.
 """
 
 import re

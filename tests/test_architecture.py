@@ -153,7 +153,7 @@ def imports(path: Path) -> dict[str, bool]:
 
 
 def _runs_later(node: ast.AST) -> bool:
-    """Whether what is below runs after the import of the file, or only for a type checker."""
+    """True if what is below runs after the import of the file, or only for a type checker."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)

@@ -168,7 +168,7 @@ def strategies() -> Axes:
 
 
 def false_overlap() -> Axes:
-    """Of the time in which both run, what was saved, and what was not."""
+    """A picture of the time in which both run: the part saved, and the rest."""
     result = run()
     both = min(one.end_s for one in result.tasks.values())
     saved = result.serial_s - result.wall_s
@@ -247,7 +247,7 @@ def gpu() -> Axes:
 
 
 def rates() -> Axes:
-    """What each level gives, on a logarithmic axis."""
+    """A picture of the rate of each level, on a logarithmic axis."""
     model = c3sim.load_hardware(NODE).node
     one = model.gpu
     found = {

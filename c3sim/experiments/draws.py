@@ -1,6 +1,6 @@
-"""What may have been otherwise: values of parameters within their intervals, and conditions that
-nobody published; the mean fractions of ideal of a study's cases under it; and what one thing alone
-does to them.
+"""Draws of what is unknown: values of parameters within their intervals, and conditions that nobody
+published; the mean fractions of ideal of a study's cases under it; and what one thing alone does to
+them.
 
 A draw is one way that all of it may have been at once. Parameters and assumptions are the columns
 of one Latin hypercube. An assumption has the usual condition or one of its alternatives, all with
@@ -41,8 +41,8 @@ from c3sim.strategies.rewrites import baseline
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Yardstick:
-    """Where the ideal is taken from: isolated runs with values *isolated* [SI] over those of the
-    draw; *own*: with the collective as the strategy runs it.
+    """The source of the ideal: isolated runs with values *isolated* [SI] over those of the draw;
+    *own*: with the collective as the strategy runs it.
     """
 
     isolated: Settings = ()
@@ -83,7 +83,7 @@ class Condition:
 
     @property
     def paths(self) -> set[str]:
-        """What it sets."""
+        """The paths that it sets."""
         isolated = (path for each in self.draw.yardsticks for path, _ in each.isolated)
         return {canonical(path) for path in (*dict(self.draw.settings), *isolated)}
 
@@ -163,7 +163,7 @@ class Rerun:
 def replay(
     reruns: Sequence[Rerun], draws: Sequence[Draw], asked: Asked, *, what: str
 ) -> list[Measured]:
-    """Of each draw the means over *reruns*, in order."""
+    """The means over *reruns* of each draw, in order."""
     runs = sum(len(each.strategies) for each in reruns)
     worth = -(-WORTH_IT // max(runs, 1))
     return asked.each(partial(_means, tuple(reruns)), draws, what=what, worth=worth)
@@ -245,7 +245,7 @@ NEGLIGIBLE = 1e-6  # of a fraction of ideal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What *name* alone does when it is *value*: to the mean fraction of each strategy."""
+    """The effect of *name* alone when it is *value*: on the mean fraction of each strategy."""
 
     kind: Literal["assumption", "parameter", "pairs"]
     name: str

@@ -96,8 +96,8 @@ def set_serving(serving: Serving, path: str, value: object) -> Serving:
 
 
 def effort_of_serving(serving: Serving) -> Effort:
-    """Of one case, by all methods. Requests that all wait at the start go together, as many as are
-    admitted; those that arrive by and by, as many as arrive while one is served.
+    """The effort of one case, by all methods. Requests that all wait at the start go together, as
+    many as are admitted; those that arrive by and by, as many as arrive while one is served.
     """
     together = float(min(serving.requests, serving.max_sequences))
     if serving.arrivals_per_second is not None:

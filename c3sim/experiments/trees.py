@@ -48,7 +48,7 @@ class Seen(NamedTuple):
     times: Mapping[str, float]
 
     def loss(self, name: str) -> float:
-        """Of the schedule *name* against the best one; infinite where it does not apply."""
+        """The loss of the schedule *name*; infinite where it does not apply."""
         return self.times.get(name, float("inf")) / min(self.times.values()) - 1.0
 
 

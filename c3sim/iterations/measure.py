@@ -14,6 +14,7 @@ from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.workload import Collective
+from c3sim.strategies.rewrites import staying_note
 
 
 def run_iteration(
@@ -64,10 +65,14 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
             wall_p5_s=wall,
             wall_p95_s=wall,
         ),
-        notes=_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        notes=[
+            *filter(None, [staying_note(strategy, runs.workload, node)]),
+            *_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        ],
         trace=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],
+        parts=numbers.parts,
         tokens_per_s=tokens / wall,
         mfu=_model_flops_used(planned, wall),
         memory_bytes=memory,

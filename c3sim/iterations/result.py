@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from c3sim.iterations.shares import FURTHER
 from c3sim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)  # short, as that of any result
@@ -13,6 +19,8 @@ class IterationResult(Result):
 
     compute_s         wall time without communication
     communication_s   that of the collectives alone, one after the other
+    parts             what the wall time adds up from [s]: operator classes (communication: where
+                      no operator runs), launches, waiting, bubbles, idle (shares.py)
     tokens_per_s      of all replicas
     mfu               FLOP of the model (nothing done again) by what the matrix units of all GPUs
                       do in the wall time at full clock
@@ -34,3 +42,17 @@ class IterationResult(Result):
     host_bound: bool
     layers: int
     simulated: int
+    parts: Mapping[str, float]
+
+    def classes_frame(self) -> pd.DataFrame:
+        """A row per operator class and further part: *busy_s*, *exposed_s*, *part_s*, and its
+        *share* of the wall time. Shares add up to 1.
+        """
+        import pandas as pd
+
+        rows = []
+        for name in (*self.overlap.classes, *FURTHER):
+            times, part = self.overlap.classes.get(name), self.parts.get(name, 0.0)
+            own = (times.busy_s, times.exposed_s) if times else (None, None)
+            rows.append((name, *own, part, part / self.wall_s))
+        return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "part_s", "share"])

@@ -97,7 +97,7 @@ def test_a_result_may_do_without_the_second_run():
     )
 
 
-# What strategies choose
+# Choices of strategies
 # --------------------------------------------------------------------------------------------------
 
 

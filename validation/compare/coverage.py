@@ -60,7 +60,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sight:
-    """Which suites notice a number."""
+    """The suites that notice a number."""
 
     number: Number
     bound: tuple[str, ...] = ()  # suites that miss a bound

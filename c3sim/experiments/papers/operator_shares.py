@@ -33,7 +33,7 @@ from c3sim.spec.words import unknown
 
 
 def share(row: Row, classes: str) -> float:
-    """Of several *classes*, with + between them, in the time of kernels."""
+    """The share of several *classes*, with + between them, in the time of kernels."""
     if classes == "non-gemm":
         return float(1.0 - row.shares["gemm"] - row.attention_gemm_share)
     return float(sum(row.shares[name] for name in classes.split("+")))

@@ -102,7 +102,7 @@ def _ours(found: StudyResult, of: str) -> str:
 
 
 def claims(found: StudyResult) -> list[Claim]:
-    """What is published is the most of many, so it holds where as much is reached."""
+    """The claims; a published figure is the most of many, so it holds where as much is reached."""
     ours = {"ideal": found.max_ideal_speedup, "speedup": found.max_speedup}
     ours |= {"shards": found.shards_slower}
     score = found.heuristic

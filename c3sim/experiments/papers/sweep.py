@@ -28,7 +28,7 @@ def cases(asked: Asked) -> list[Case]:
 
 
 def row(case: Case, study: Study) -> Row:
-    """What is found of each strategy (:func:`outcome`)."""
+    """The outcome of each strategy (:func:`outcome`)."""
     return Row({strategy: outcome(case, strategy, study) for strategy in study.strategies})
 
 

@@ -221,7 +221,7 @@ Guesses = Mapping[str, float]
 
 
 def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """What is guessed: the geometric middle of each interval, and the draws."""
+    """The guesses: the geometric middle of each interval, and the draws."""
     intervals = machines.guesses.items()
     middle: dict[str, float] = {name: sqrt(low * high) for name, (low, high) in intervals}
     as_known = partial(Parameter, unit="", whole=False, fitted=False)

@@ -48,7 +48,7 @@ Tasks = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What is assumed of all operators; *late*: the part of this GPU is made first, not last."""
+    """Assumptions about all operators; *late*: the part of this GPU is made first, not last."""
 
     slices: int
     occupancy: float
@@ -118,7 +118,7 @@ def fused_tasks(node: Node, row: Configuration, how: Conditions, after: str = ""
 
 
 def lasts(tasks: Tasks) -> list[str]:
-    """What has to be over before the results may be used."""
+    """The tasks that have to be over before the results may be used."""
     return [name for name in tasks if name.startswith(("compute", "exchange", "slice", "sums"))]
 
 
@@ -178,7 +178,7 @@ def as_workload(node: Node, tasks: Tasks) -> Workload:
 
 
 def embedding_of(model: Dlrm, batch: int) -> Configuration:
-    """What each GPU looks up of its tables: on average as much as its samples need of all."""
+    """Rows that each GPU looks up: on average as much as its samples need of all."""
     tables = len(model.rows)
     return Configuration(
         "embedding_all_to_all", batch * tables, model.width, round(sum(model.lookups) / tables)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.iterations.glance import Glance
-from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, is_step, step_of
+from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, step_of_result
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import natural
 from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
@@ -94,9 +94,9 @@ def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
     """Step of a model: *parts* ``[name, number of its kind or -1, ns]``, and where exposed
     communication is, *alone* [ns]; None of another run.
     """
-    if not is_step(result.tasks):
+    step = step_of_result(result)
+    if step is None:
         return None
-    step = step_of(result.tasks)
     colour = {name: kinds.index(name) for name in kinds} | {
         ALONE: kinds.index(COMMUNICATION) if COMMUNICATION in kinds else -1
     }

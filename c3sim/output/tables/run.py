@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import LOSES
 from c3sim.iterations.result import IterationResult
+from c3sim.iterations.shares import FURTHER
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.step import Folds, folds, slowdown, total
 from c3sim.output.kit.text import (
@@ -27,6 +28,7 @@ from c3sim.output.kit.text import (
     times,
 )
 from c3sim.result import Result
+from c3sim.strategies.rewrites import STAYS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -134,12 +136,21 @@ def compare_table(results: Sequence[Result]) -> Group:
         f"{result.strategy}: {note}"
         for result in results
         for note in result.notes
-        if note.startswith((LOSES, OVERLAP_LOSES)) and note not in said
+        if (note.startswith((LOSES, OVERLAP_LOSES)) or note.endswith(STAYS)) and note not in said
     )
     blocks = _times_of_tasks(results, unit, length)
     explained = (fill(text, WIDTH) for text in (FRACTION_EXPLAINED, OWN_EXPLAINED))
-    words = (*explained, *shared, fastest, *warnings)
+    words = (*explained, *shared, fastest, *warnings, *_left_out(results))
     return stack(title, table, *blocks, *words, *([best.trust] if best.trust else []))
+
+
+def _left_out(results: Sequence[Result]) -> Iterator[str]:
+    """Lines on strategies that could not apply, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in getattr(results, "left_out", {}).items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield fill(f"left out: {', '.join(names)}: {reason}", WIDTH)
 
 
 def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iterator[Any]:
@@ -273,19 +284,23 @@ def iteration_table(result: IterationResult) -> Group:
         f" {figures(result.energy_j)} J, mean power {figures(result.power.average_w)} W\n"
         f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
     )
-    columns = [f"busy\n({unit})", "share of\nwall (%)", f"alone\n({unit})"]
+    columns = [f"busy\n({unit})", f"alone\n({unit})", "share of\nwall (%)"]
     table = make_table(["operator class"], columns)
-    for name, spent in result.overlap.classes.items():
-        if spent.busy_s:
-            busy, exposed = spent.busy_s / length, spent.exposed_s / length
-            share = percent(spent.busy_s / result.wall_s)
-            add_row(table, name, f"{busy:.3f}", share, f"{exposed:.3f}")
+    for name in (*result.overlap.classes, *FURTHER):
+        spent, part = result.overlap.classes.get(name), result.parts.get(name, 0.0)
+        if part or (spent and spent.busy_s):
+            own = (spent.busy_s, spent.exposed_s) if spent else ()
+            cells = [f"{each / length:.3f}" for each in own] or [MISSING, MISSING]
+            add_row(table, name, *cells, percent(part / result.wall_s))
+    add_row(table, "wall", MISSING, MISSING, percent(sum(result.parts.values()) / result.wall_s))
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
         title,
         head,
         table,
         "alone: time in which only that class runs",
+        "share: time in which operators run is theirs, in equal parts; launches, waiting: nothing"
+        "\nruns until an operator, or a collective, does",
         *(f"note: {note}" for note in result.notes),
     )
 
@@ -300,7 +315,7 @@ LEAST = 8  # of a column
 
 
 def standing(measured: str) -> str:
-    """How far the energies of a node can be trusted; *measured* is what its file says of it."""
+    """A sentence on the trust in a node's energies; *measured* is what its file says of it."""
     return f"energies were compared with measured power: {measured}" if measured else UNVALIDATED
 
 

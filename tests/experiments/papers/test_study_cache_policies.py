@@ -59,10 +59,6 @@ def test_the_published_machine_is_a_node_at_the_middle_of_the_guesses():
     assert node.gpu.cache_policies.evicted_together == pytest.approx(8**0.5)
 
 
-def test_every_shape_has_a_source():
-    assert all(application.source for application in STUDY.applications.values())
-
-
 def test_accesses_follow_from_shapes():
     (forward,) = launches_of(STUDY.applications["activation_forward"])
     size = 128 * 96 * 55 * 55 * 4

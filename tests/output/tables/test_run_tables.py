@@ -100,7 +100,7 @@ def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, explanation, c
 
 
 def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result):
-    """Of 2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J
+    """2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J
     idle.
     """
     gemm = replace(result.tasks["gemm"], energy={"compute_units": 1.5, "hbm": 0.0})
@@ -152,7 +152,7 @@ def test_the_yardstick_of_a_fraction_is_said_where_it_is_shown(result):
 
 
 def layers(result, count=100):
-    """Of each layer a gather in one stream and two GEMMs in another."""
+    """A gather per layer in one stream and two GEMMs in another."""
     gemm, gather = result.tasks["gemm"], result.tasks["gather"]
     tasks = {}
     for i in range(count):
