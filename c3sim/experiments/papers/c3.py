@@ -2,7 +2,8 @@
 
 *ratio_of_means* = (mean speedup - 1) / (mean ideal speedup - 1); fractions are None where nothing
 can overlap; *band*: the 5th and 95th percentile of the mean fraction over all that may have been
-otherwise (:mod:`c3sim.experiments.answer`); *auto*: how much longer the choices of the heuristics
+otherwise (:mod:`c3sim.experiments.answer`), weighed by isolated facts where the study has any
+(:mod:`c3sim.experiments.facts`); *prior_band*: without them; *auto*: how much longer the choices of the heuristics
 take than the best ones, as a fraction. Published figures are never an input.
 """
 
@@ -64,8 +65,12 @@ def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str,
     answer = answer_of(asked, cases, outcomes) if asked.options.band else None
     for name, band in (answer.strategies if answer is not None else {}).items():
         means[name]["band"] = [band.low, band.high]
+        if "prior" in band:
+            means[name]["prior_band"] = band.prior
     if answer is not None:
         more["answer"] = answer
+        if "facts" in answer:
+            more["facts"] = answer.facts
     known = {"rows": sweep.rows_of(found), "published": study.published}
     return {**known, "strategies": means, "scenarios": scenarios, **more}
 
@@ -118,7 +123,14 @@ def tables(found: StudyResult) -> list[Table | str]:
     title = f"{found.title}: fraction of ideal (%) per scenario"
     parts: list[Table | str] = [Table(title, lines, columns, note)]
     columns = ["strategy", "mean_fraction_of_ideal %", "ratio_of_means %", "mean_own_fraction %"]
-    columns += ["mean_speedup x", "max_speedup x", "band %0", "published %", "off %"]
+    columns += [
+        "mean_speedup x",
+        "max_speedup x",
+        "prior_band %0",
+        "band %0",
+        "published %",
+        "off %",
+    ]
     lines = []
     for name, each in found.strategies.items():
         theirs, ours = _published(found, name), each.mean_fraction_of_ideal
@@ -154,41 +166,87 @@ def _remarks(found: StudyResult) -> Iterator[str]:
 
 
 def _answer(found: StudyResult) -> list[Table | str]:
-    """What was drawn, what each thing does alone, the order, and the band of each mean."""
+    """What was drawn, what isolated facts exclude, what each thing does alone, the order, and the
+    band of each mean.
+    """
     answer, title = found.answer, found.title
-    drawn, order = answer.drawn, answer.get("order")
+    drawn = answer.drawn
     parts: list[Table | str] = []
     name = "not known about the published runs, so drawn"
     parts.append(Table(name, drawn.assumptions, ["name as assumption", "usual"]))
+    if "facts" in answer:
+        parts.append(_facts_table(answer))
+    parts.append(_alone_table(answer, title))
+    if "order" in answer:
+        parts.append(_order_table(answer.order, title))
+    lines = [{"strategy": name, **band} for name, band in answer.strategies.items()]
+    for line in lines:
+        line["prior"] = _ends(line.get("prior"))
+        line["band"] = _ends([line["low"], line["high"]])
+    columns = ["strategy", "published > %", "usual %", "prior > as prior"]
+    columns += ["band > as conditioned" if "facts" in answer else "band >", "median %", "verdict"]
+    note = "\n".join(_verdict(answer))
+    return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
+
+
+def _ends(band: Sequence[float] | None) -> str | None:
+    return None if band is None else " to ".join(percent(end, 0) for end in band)
+
+
+def _facts_table(answer: Row) -> Table:
+    lines = []
+    for each in answer.facts:
+        scale = 1e3 if each.unit == "s" else 1.0
+        low, high = ("" if end is None else f"{scale * end:.4g}" for end in each.published)
+        words = low if low == high else f"{low} to {high}".strip()
+        lines.append(
+            {
+                "fact": each.fact + ", ms" * (each.unit == "s"),
+                "published": words,
+                "error": each.error,
+                "usual": each.usual and f"{scale * each.usual:.4g}",
+                "excluded": each.excluded_share,
+            }
+        )
+    columns = ["fact as isolated fact", "published > as published", "error %0", "usual > as here"]
+    drawn = answer.drawn
+    note = (
+        f"excluded: share of {drawn.screened} draws more than two errors away; all facts together"
+    )
+    note += f" leave what {drawn.effective:.0f} draws of one weight tell"
+    missed = [each.fact for each in answer.facts if not each.weighs]
+    if missed:
+        note += f"\nno draw comes near, so it weighs nothing: {'; '.join(missed)}"
+    return Table("isolated facts that draws are weighed by", lines, [*columns, "excluded %0"], note)
+
+
+def _alone_table(answer: Row, title: str) -> Table:
+    drawn = answer.drawn
     moving = [
-        {"what": f"{each.name}: {each.value}", **each}
+        {"what": f"{each.name}: {each.value}{' *' * ('excluded_by' in each)}", **each}
         for each in answer.changes
         if each.kind != "parameter" or any(round(100 * by, 1) for by in each.by.values())
     ]
-    skipped = f"means without {', '.join(drawn.skipped)}, which take too long" * bool(drawn.skipped)
+    notes = [f"means without {', '.join(drawn.skipped)}, which take too long"] * bool(drawn.skipped)
+    excluded = {
+        f"* {each.name}: {each.value}, excluded by {each.excluded_by[0]}"
+        + f" and {len(each.excluded_by) - 1} more" * (len(each.excluded_by) > 1)
+        for each in answer.changes
+        if "excluded_by" in each
+    }
     name = f"{title}: one thing at a time, change of the mean fraction of ideal (points)"
-    parts.append(Table(name, moving, ["what as alone otherwise", "by.* %"], skipped))
-    if order is not None:
-        lines = [
-            {**m, "pair": f"{m.lower} < {m.higher}", "moved": _moved(m)} for m in order.margins
-        ]
-        columns = [
-            "pair as published order",
-            "moved as moved most by",
-            "usual %",
-            "low %",
-            "high %",
-        ]
-        name = f"{title}: does the published order hold? (points between the two)"
-        parts.append(Table(name, lines, [*columns, "holds %0"]))
+    note = "\n".join([*notes, *sorted(excluded)])
+    return Table(name, moving, ["what as alone otherwise", "by.* %"], note)
+
+
+def _order_table(order: Row, title: str) -> Table:
     lines = [
-        {"strategy": name, **band, "moved": _moved(band)}
-        for name, band in answer.strategies.items()
+        {**m, "pair": f"{m.lower} < {m.higher}", "moved": _moved(m), "band": _ends([m.low, m.high])}
+        for m in order.margins
     ]
-    columns = ["strategy", "inside as published inside", "moved as moved most by", "usual %"]
-    columns += ["low %", "median %", "high %", "published %"]
-    note = "\n".join(_verdict(answer))
-    return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
+    columns = ["pair as published order", "verdict", "usual %", "band >", "holds %0"]
+    name = f"{title}: does the published order hold? (points between the two)"
+    return Table(name, lines, [*columns, "moved as moved most by"])
 
 
 def _moved(of: Row) -> str | None:
@@ -199,12 +257,19 @@ def _verdict(answer: Row) -> Iterator[str]:
     """What the band is of, and what it says, in sentences."""
     drawn, order = answer.drawn, answer.get("order")
     draws = f"{drawn.draws} draws" * bool(drawn.draws)
+    if "facts" in answer:
+        draws = f"{drawn.conditioned} draws that isolated facts weigh"
     draws += f" by {drawn.yardsticks} yardsticks" * bool(draws and drawn.yardsticks > 1)
     tables = f"{drawn.tables} other tables of pairs" * bool(drawn.tables)
     sums = ", each with ".join(part for part in (draws, tables) if part) or "the study alone"
-    yield f"band: 5 % to 95 % of {sums}"
+    yield f"band: 5 % to 95 % of {sums}" + f"; prior: {drawn.draws} draws" * ("facts" in answer)
     if drawn.failed:
         yield f"{drawn.failed} more draws have values that exclude each other"
+    for name, band in answer.strategies.items():
+        if band.most:
+            yield f"{name} is moved most by {_moved(band)} points"
+        if band.narrow:
+            yield f"{name}: {percent(band.high - band.low, 0)} points wide; measure {band.narrow}"
     known = [band.inside for band in answer.strategies.values() if band.inside is not None]
     if known:
         yield f"verdict: {sum(known)} of {len(known)} published means lie inside the band"
