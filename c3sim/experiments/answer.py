@@ -40,6 +40,7 @@ from c3sim.experiments.draws import (
     replay,
 )
 from c3sim.experiments.facts import Screened, Values, conditioned, excluding, screen
+from c3sim.experiments.lost import points_lost
 from c3sim.experiments.pairs import other_means
 from c3sim.experiments.study import Asked, Row, grouped, with_settings
 from c3sim.iterations.described import evaluate
@@ -104,6 +105,7 @@ class Sums:
         ]
 
 
+EVERY = 3  # of so many scenarios one shows what one thing alone does: a third of the time
 #: A band this wide cannot tell.
 WIDE = 0.3
 SURE = 0.95  # of the sums: the order of two holds
@@ -192,7 +194,8 @@ Outcomes = Mapping[str, Row]  # of a case, by strategy
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
     """What is drawn about: the *names* of the strategies, their *own* means, the cases that draws
-    rerun with their outcomes (*kept*) and the *usual* means over those.
+    rerun with their outcomes (*kept*) and the *usual* means over those; one thing alone is tried in
+    *some* of them.
     """
 
     names: list[str]
@@ -200,6 +203,8 @@ class _Subject:
     kept: list[tuple[Case, Row]]
     reruns: list[Rerun]
     usual: Fractions
+    some: list[tuple[Case, Row]]
+    usual_of_some: Fractions
     parameters: tuple[Parameter, ...]
     known: list[list[Condition]]
 
@@ -228,6 +233,8 @@ def _subject(
         kept=kept,
         reruns=[Rerun(case=case, strategies={name: name for name in names}) for case, _ in kept],
         usual=_usual(names, [each for _, each in kept]),
+        some=kept[::EVERY],
+        usual_of_some=_usual(names, [each for _, each in kept[::EVERY]]),
         parameters=_parameters(asked, cases) if study.band is not None else (),
         known=_conditions(band, cases),
     )
@@ -248,13 +255,11 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
     prior = draws_of(of.parameters, of.known, count, band.seed)
     facts = _facts(asked, band, of, cases)
     agreeing = _agreeing(asked, facts, of, cases, count)
-    every = [*(each.draw for each in of.single), *prior, *agreeing]
-    replayed = replay(of.reruns, every, asked, what="draws")
-    first, second = len(of.single), len(of.single) + len(prior)
+    replayed = replay(of.reruns, [*prior, *agreeing], asked, what="draws")
     tables = _tables(asked, of.names, cases)
-    of_prior = _sums(of, replayed[first:second], tables)
-    sums = _sums(of, replayed[second:], tables) if agreeing else of_prior
-    changes = _changes(asked, of, cases, facts, replayed[:first], sums)
+    of_prior = _sums(of, replayed[: len(prior)], tables)
+    sums = _sums(of, replayed[len(prior) :], tables) if agreeing else of_prior
+    changes = _changes(asked, of, cases, facts, sums)
     published = study.published.get("mean_fraction_of_ideal") or {}
     bands = {name: mean_band(name, sums, published.get(name), changes) for name in of.names}
     if agreeing:
@@ -264,21 +269,23 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
     for each in bands.values():
         each["narrow"] = _narrowing(study, each)
     order = order_of(study.published.get("order") or [], sums, changes)
-    ran = [measured for measured in replayed[first:] if measured]
+    ran = [measured for measured in replayed if measured]
     return Row(
         drawn=Row(
-            draws=sum(bool(each) for each in replayed[first:second]),
-            failed=sum(not each for each in replayed[first:]),
+            draws=sum(bool(each) for each in replayed[: len(prior)]),
+            failed=sum(not each for each in replayed),
             yardsticks=max((len(measured) for measured in ran), default=1),
             seed=band.seed,
             parameters=len(of.parameters),
             tables=max((len(means) for means in tables.values()), default=0),
             skipped=band.skip,
+            some=[case.name for case, _ in of.some],
             assumptions=[_for_readers(study, alternatives) for alternatives in of.known],
             **_screening(facts, agreeing),
         ),
         strategies=bands,
         changes=[_change_row(each) for each in changes],
+        lost=points_lost([_as_chosen(one, of.names) for one in of.some], asked),
         **({"facts": facts.screened.rows(facts.usual)} if facts is not None else {}),
         **({"order": order} if order is not None else {}),
     )
@@ -341,16 +348,14 @@ def _sums(
 
 
 def _changes(
-    asked: Asked,
-    of: _Subject,
-    cases: Sequence[Case],
-    facts: _Facts | None,
-    single: Sequence[Measured],
-    sums: Sums,
+    asked: Asked, of: _Subject, cases: Sequence[Case], facts: _Facts | None, sums: Sums
 ) -> list[Change]:
     """What each thing alone does, and which facts exclude it."""
+    reruns = [Rerun(case=case, strategies={name: name for name in of.names}) for case, _ in of.some]
+    draws = [each.draw for each in of.single]
+    single = replay(reruns, draws, asked, what="one thing at a time")
     changes = [
-        of_condition(condition, means, of.usual)
+        of_condition(condition, means, of.usual_of_some)
         for condition, measured in zip(of.single, single, strict=True)
         for means in measured
     ]
@@ -360,7 +365,7 @@ def _changes(
         targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
     ask = None if facts is None else partial(_excluded, asked, facts, cases)
     few = _one_of_each(of.kept, of.names)
-    changes += of_parameters(of.parameters, few, of.reruns, of.usual, targets, asked, ask)
+    changes += of_parameters(of.parameters, few, reruns, of.usual_of_some, targets, asked, ask)
     if ask is not None:
         by = ask([Draw(settings=each.settings) for each in changes])
         changes = [
@@ -459,11 +464,13 @@ def _one_of_each(kept: Sequence[tuple[Case, Outcomes]], names: Sequence[str]) ->
         case, _ = one
         return is_memory_bound(case.node, gemm_of(case)[1]), collective_of(case)[1].op
 
-    few = []
-    for place, group in enumerate(grouped(kept, group_of).values()):
-        case, found = group[place % len(group)]
-        few.append(Rerun(case=case, strategies={name: found[name].chosen for name in names}))
-    return few
+    groups = grouped(kept, group_of).values()
+    return [_as_chosen(group[place % len(group)], names) for place, group in enumerate(groups)]
+
+
+def _as_chosen(one: tuple[Case, Outcomes], names: Sequence[str]) -> Rerun:
+    case, found = one
+    return Rerun(case=case, strategies={name: found[name].chosen for name in names})
 
 
 def _for_readers(study: Study, of: Sequence[Condition]) -> Row:

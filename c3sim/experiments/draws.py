@@ -8,7 +8,8 @@ the same chance. Everything is independent. A yardstick changes no run together,
 measured by all of them.
 
 Parameters are many. Each goes alone to the end of its interval that is further from its value, for
-a few scenarios. The one that moves a target most goes to both ends, for all scenarios.
+a few scenarios. The one that moves a target most, and the one of those that no isolated fact
+excludes, go to both ends, for more of them.
 """
 
 from __future__ import annotations
@@ -301,6 +302,23 @@ def of_condition(condition: Condition, found: Fractions, usual: Fractions) -> Ch
     )
 
 
+def _far_ends(parameters: Sequence[Parameter], few: Sequence[Rerun], asked: Asked) -> list[Change]:
+    """What each parameter alone does at the end of its interval that is further from its value."""
+    ends = [Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters]
+    base, *found = replay(few, [Draw(), *ends], asked, what="parameters")
+    return [
+        Change(
+            kind="parameter",
+            name=each.path,
+            value="",
+            by=_difference(means, base[0]),
+            settings=end.settings,
+        )
+        for each, end, measured in zip(parameters, ends, found, strict=True)
+        for means in measured
+    ]
+
+
 #: Names of the isolated facts that exclude each of some draws.
 Excluding = Callable[[Sequence[Draw]], Sequence[tuple[str, ...]]]
 
@@ -319,16 +337,7 @@ def of_parameters(
     """
     if not parameters:
         return []
-    ends = [Draw(), *(Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters)]
-    base, *found = replay(few, ends, asked, what="parameters")
-    screened = [
-        Change(
-            kind="parameter", name=each.path, value="", by=_difference(means, base[0]),
-            settings=end.settings,
-        )
-        for each, end, measured in zip(parameters, ends[1:], found, strict=True)
-        for means in measured
-    ]  # fmt: skip
+    screened = _far_ends(parameters, few, asked)
     names = dict.fromkeys(
         each.name for target in targets for each in _winners(screened, target, excluding)
     )

@@ -167,7 +167,7 @@ class Screened:
         return rows
 
 
-MOVES = 8  # steps of each draw that runs together
+MOVES = 6  # steps of each draw that runs together
 REDRAWN = 0.2  # part of the places that a step draws anew
 
 

@@ -3,8 +3,8 @@
 *ratio_of_means* = (mean speedup - 1) / (mean ideal speedup - 1); fractions are None where nothing
 can overlap; *band*: the 5th and 95th percentile of the mean fraction over all that may have been
 otherwise (:mod:`c3sim.experiments.answer`), weighed by isolated facts where the study has any
-(:mod:`c3sim.experiments.facts`); *prior_band*: without them; *auto*: how much longer the choices of the heuristics
-take than the best ones, as a fraction. Published figures are never an input.
+(:mod:`c3sim.experiments.facts`); *prior_band*: without them; *auto*: how much longer the choices of
+the heuristics take than the best ones, as a fraction. Published means are never an input.
 """
 
 from __future__ import annotations
@@ -123,14 +123,9 @@ def tables(found: StudyResult) -> list[Table | str]:
     title = f"{found.title}: fraction of ideal (%) per scenario"
     parts: list[Table | str] = [Table(title, lines, columns, note)]
     columns = ["strategy", "mean_fraction_of_ideal %", "ratio_of_means %", "mean_own_fraction %"]
-    columns += [
-        "mean_speedup x",
-        "max_speedup x",
-        "prior_band %0",
-        "band %0",
-        "published %",
-        "off %",
-    ]
+    columns += ["mean_speedup x", "max_speedup x"]
+    columns += ["prior_band %0"] * ("facts" in found)
+    columns += ["band %0", "published %", "off %"]
     lines = []
     for name, each in found.strategies.items():
         theirs, ours = _published(found, name), each.mean_fraction_of_ideal
@@ -183,8 +178,9 @@ def _answer(found: StudyResult) -> list[Table | str]:
     for line in lines:
         line["prior"] = _ends(line.get("prior"))
         line["band"] = _ends([line["low"], line["high"]])
-    columns = ["strategy", "published > %", "usual %", "prior > as prior"]
-    columns += ["band > as conditioned" if "facts" in answer else "band >", "median %", "verdict"]
+    columns = ["strategy", "published %0", "usual %0", "prior > as prior"]
+    columns += ["band > as conditioned" if "facts" in answer else "band >", "median %0", "verdict"]
+    parts.append(_lost_table(answer, title))
     note = "\n".join(_verdict(answer))
     return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
 
@@ -227,7 +223,7 @@ def _alone_table(answer: Row, title: str) -> Table:
         for each in answer.changes
         if each.kind != "parameter" or any(round(100 * by, 1) for by in each.by.values())
     ]
-    notes = [f"means without {', '.join(drawn.skipped)}, which take too long"] * bool(drawn.skipped)
+    notes = [f"means over every third scenario: {', '.join(drawn.some)}"]
     excluded = {
         f"* {each.name}: {each.value}, excluded by {each.excluded_by[0]}"
         + f" and {len(each.excluded_by) - 1} more" * (len(each.excluded_by) > 1)
@@ -237,6 +233,18 @@ def _alone_table(answer: Row, title: str) -> Table:
     name = f"{title}: one thing at a time, change of the mean fraction of ideal (points)"
     note = "\n".join([*notes, *sorted(excluded)])
     return Table(name, moving, ["what as alone otherwise", "by.* %"], note)
+
+
+def _lost_table(answer: Row, title: str) -> Table:
+    drawn = answer.drawn
+    note = (
+        f"means over {', '.join(drawn.some)}; alone: what it takes alone against the yardstick;"
+        " waiting: workgroups that lack\ncompute units; together: what is lost to several at once;"
+        " 100 + alone - the others = fraction"
+    )
+    columns = ["strategy", "alone %", "waiting %", "memory %", "links %", "clock %", "together %"]
+    name = f"{title}: where each mean comes from (points of the fraction of ideal)"
+    return Table(name, answer.lost, [*columns, "fraction %"], note)
 
 
 def _order_table(order: Row, title: str) -> Table:
