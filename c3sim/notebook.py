@@ -25,7 +25,7 @@ __all__ = ["Again", "show_themselves"]
 
 @dataclass(frozen=True)
 class Again:
-    """How a run is repeated: *traced* with its timeline, *explained* by cause, where it can be."""
+    """A way to repeat a run: *traced* with its timeline, *explained* by cause, where it can be."""
 
     traced: Callable[[], Result]
     explained: Callable[[], Explanation] | None = None

@@ -90,7 +90,6 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/engine/sharing.py solve",
     "c3sim/evaluation/evaluate.py evaluate_run",
     "c3sim/experiments/answer.py answer_of",
-    "c3sim/experiments/papers/c3_variants.py row",
     "c3sim/experiments/sensitivity.py sensitivity",
     "c3sim/experiments/subjects/pieces.py row_of",
     "c3sim/importers/blas_bench.py _add",
@@ -154,7 +153,7 @@ def imports(path: Path) -> dict[str, bool]:
 
 
 def _runs_later(node: ast.AST) -> bool:
-    """Whether what is below runs after the import of the file, or only for a type checker."""
+    """True if what is below runs after the import of the file, or only for a type checker."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)

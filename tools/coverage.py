@@ -67,7 +67,7 @@ def _new() -> Sequence[tuple[str, str]]:
 
 
 def _check(changed: Sequence[str], most: int, jobs: int) -> Sequence[str]:
-    """What is wrong with the stored sights of the suites that have *changed*."""
+    """Mistakes in the stored sights of the suites that have *changed*."""
     if len(changed) > most:
         return [f"{len(changed)} suites are stale; run: python tools/coverage.py"]
     wrong = []

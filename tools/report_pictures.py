@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def photograph(address: str, picture: Path, profile: Path) -> None:
-    """What a browser shows at *address*."""
+    """The picture that a browser shows at *address*."""
     browser = (
         os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     )

@@ -82,8 +82,8 @@ class Sums:
         return total
 
     def pair_changes(self, targets: Mapping[str, Target]) -> list[Change]:
-        """What other tables alone do to each of *targets*, by the name of a strategy: the 5th and
-        the 95th percentile.
+        """The effect of other tables alone on each of *targets*, by the name of a strategy: the 5th
+        and the 95th percentile.
         """
         import numpy as np
 
@@ -148,7 +148,7 @@ def moved(changes: Sequence[Change], target: Target) -> Row | None:
 
 
 def order_of(groups: Sequence[Sequence[str]], sums: Sums, changes: Sequence[Change]) -> Row | None:
-    """How often *groups* come in this order; None where fewer than two are left."""
+    """The share of draws with *groups* in this order; None where fewer than two are left."""
     known = [[name for name in group if name in sums.own] for group in groups]
     known = [group for group in known if group]
     if len(known) < 2:

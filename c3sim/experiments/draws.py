@@ -1,6 +1,6 @@
-"""What may have been otherwise: values of parameters within their intervals, and conditions that
-nobody published; the mean fractions of ideal of a study's cases under it; and what one thing alone
-does to them.
+"""Draws of what is unknown: values of parameters within their intervals, and conditions that nobody
+published; the mean fractions of ideal of a study's cases under it; and what one thing alone does to
+them.
 
 A draw is one way that all of it may have been at once. Parameters and assumptions are the columns
 of one Latin hypercube. An assumption has the usual condition or one of its alternatives, all with
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Yardstick:
-    """Where the ideal is taken from: isolated runs with values *isolated* [SI] over those of the
-    draw; *own*: with the collective as the strategy runs it.
+    """The source of the ideal: isolated runs with values *isolated* [SI] over those of the draw;
+    *own*: with the collective as the strategy runs it.
     """
 
     isolated: Settings = ()
@@ -87,7 +87,7 @@ class Condition:
 
     @property
     def paths(self) -> set[str]:
-        """What it sets."""
+        """The paths that it sets."""
         isolated = (path for each in self.draw.yardsticks for path, _ in each.isolated)
         return {canonical(path) for path in (*dict(self.draw.settings), *isolated)}
 
@@ -187,7 +187,7 @@ class Rerun:
 def replay(
     reruns: Sequence[Rerun], draws: Sequence[Draw], asked: Asked, *, what: str
 ) -> list[Measured]:
-    """Of each draw the means over *reruns*, in order."""
+    """The means over *reruns* of each draw, in order."""
     runs = sum(len(each.strategies) for each in reruns)
     worth = -(-WORTH_IT // max(runs, 1))
     return asked.each(partial(_means, tuple(reruns)), draws, what=what, worth=worth)
@@ -238,7 +238,7 @@ def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: Nodes) -> list[f
 def _fraction(result: Result, yardstick: Yardstick, alone: Sequence[float]) -> float | None:
     if alone:
         return overlap(alone, result.wall_s).fraction
-    return result.own_fraction if yardstick.own else result.fraction_of_ideal
+    return result.overlap.own_fraction if yardstick.own else result.fraction_of_ideal
 
 
 class Nodes:
@@ -270,8 +270,8 @@ MOST = 4  # parameters that facts are asked about, for each target
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What *name* alone does when it is *value*, set by *settings*: to the mean fraction of each
-    strategy.
+    """The effect of *name* alone when it is *value*, set by *settings*: on the mean fraction of
+    each strategy.
     """
 
     kind: Literal["assumption", "parameter", "pairs"]

@@ -1,5 +1,5 @@
-"""What each capacity of a node gives, when nothing reduces it, and what the traffic of a flow draws
-on them, per unit of its progress.
+"""The rate of each capacity of a node, when nothing reduces it, and the draw of a flow's traffic on
+them, per unit of its progress.
 """
 
 from __future__ import annotations

@@ -311,8 +311,8 @@ class FlowTags(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a flow asks of *gpu*, whoever it is for: flows of equal pieces and layers ask for the
-    same.
+    """The demand of a flow on *gpu*, whoever it is for: flows of equal pieces and layers ask for
+    the same.
     """
 
     gpu: int

@@ -86,7 +86,7 @@ class Protocol(Hardware):
 
 
 class PeerChannels(Hardware):
-    """How a library deals channels of direct sends to the peers (models/collective.py: deal)."""
+    """A library's channels for direct sends to peers (models/collective.py: deal)."""
 
     rule: Literal["power_of_two"]
     """power_of_two: a power of two of channels for each peer, doubled while a channel's part is

@@ -30,7 +30,7 @@ from c3sim.spec.quantities import (
     Workgroups,
 )
 
-#: What an application does; c3sim/experiments/subjects/applications.py says what it accesses.
+#: Operations of applications; c3sim/experiments/subjects/applications.py has their accesses.
 ApplicationKind = Literal[
     "gemm", "composed", "activation", "pooling", "batch_norm", "softmax", "lrn", "fully_connected",
     "gru", "lstm",

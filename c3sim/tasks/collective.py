@@ -44,8 +44,8 @@ class CollectiveKind(EngineKind[Collective]):
         return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.backend == DMA)
 
     def payload(self, task: Collective, node: Node) -> float | None:
-        """What has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an all-reduce
-        (nccl-tests' bus bytes).
+        """The bytes that have to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
+        all-reduce (nccl-tests' bus bytes).
         """
         among = ranks_in(node, task)
         each = (2.0 if task.op == "all_reduce" else 1.0) * (among - 1) * task.size * task.repeat

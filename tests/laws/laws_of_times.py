@@ -134,7 +134,7 @@ def more_bandwidth_or_less_latency_never_makes_the_only_task_slower(trial: Trial
 
 
 def _has_turn(case: Case, path: str) -> bool:
-    """Whether *case* is tried with the number at *path*: of two nodes in a row, on one."""
+    """True if *case* is tried with the number at *path*: of two nodes in a row, on one."""
     number = zlib.crc32(f"{case.name} {path}".encode()) + list(NODES).index(case.node_name)
     return number % 2 == 0
 

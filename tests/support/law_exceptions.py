@@ -1,4 +1,4 @@
-"""What laws are known not to hold of, and why."""
+"""Cases of which laws are known not to hold, and why."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sight:
-    """Which suites notice a number."""
+    """The suites that notice a number."""
 
     number: Number
     bound: tuple[str, ...] = ()  # suites that miss a bound
@@ -118,7 +118,8 @@ def coverage(
     progress: Callable[[int, int], None] = lambda done, total: None,
     suites: Collection[str] | None = None,
 ) -> list[Sight]:
-    """What *suites* (left out: all) of *files* see of every number of the nodes that they ran on.
+    """The sight that *suites* (left out: all) of *files* have of every number of the nodes that
+    they ran on.
 
     *jobs* processes, 0 for as many as there are cores; *progress*: parts done, of how many.
     """

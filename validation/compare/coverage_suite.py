@@ -1,4 +1,4 @@
-"""What one suite sees of each number: the rows that are run for it, and what counts as notice.
+"""The sight of one suite of each number: the rows that are run for it, and what counts as notice.
 
 - Of a suite and role at most ROWS measurements are taken, at even distances.
 - Only numbers that a row's run reads can change it (:mod:`.reads`); the others are not tried.
@@ -39,8 +39,8 @@ Figures = Mapping[FigureKey, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """Of one metric of a suite: median and 90th percentile of the absolute errors, and whether the
-    bound holds; without a bound it does not.
+    """The errors of one metric of a suite: median and 90th percentile of the absolute errors, and
+    whether the bound holds; without a bound it does not.
     """
 
     median: float
@@ -114,7 +114,7 @@ def _state(
     number: Number,
     loaded: Mapping[str, LoadedNode],
 ) -> str:
-    """What *suite* sees of *number*, which *readers* of its *rows* read."""
+    """The sight of *suite* of *number*, which *readers* of its *rows* read."""
     found = {"not tried"}
     for value in number.values:
         try:
@@ -234,7 +234,9 @@ def predictions(files: Sequence[str], only: str) -> int:
 
 
 def key_of(files: tuple[str, ...], suite: str) -> dict[str, object]:
-    """What the sights of *suite* rest on: its rows, and how they are predicted as the nodes are."""
+    """The key on which sights of *suite* rest: its rows, and how they are predicted as the nodes
+    are.
+    """
     loaded, groups = _loaded(files)
     known: dict[tuple[str, str], float] = {}
     rows = [

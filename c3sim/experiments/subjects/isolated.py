@@ -104,7 +104,9 @@ def _base(case: Case) -> Workload:
 
 
 def _taken(case: Case, count: int | None = None) -> float:
-    """How much longer a GEMM takes alone with *count* CUs fewer, or one per die, as a fraction."""
+    """The fraction by which a GEMM takes longer alone with *count* CUs fewer, or one per die, as a
+    fraction.
+    """
     name, base, node = gemm_of(case)[0], _base(case), case.node
     if count is None:
         fewer = withheld(base, node, streams_of(base, (name,)))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from c3sim.result import TaskResult
+from c3sim.result import Result, TaskResult
 
 COMMUNICATION = "communication"
 ALONE, IDLE = "communication alone", "idle"
+FURTHER = ("launches", "waiting", "bubbles", IDLE)  # what nothing runs in
 _OF_KIND = dict.fromkeys(("collective", "copy", "commands"), COMMUNICATION) | {
     "stream": "elementwise",
     "kernel": "elementwise",
@@ -23,8 +24,8 @@ _OF_KIND = dict.fromkeys(("collective", "copy", "commands"), COMMUNICATION) | {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """*parts*: class, ALONE or IDLE -> s, the largest first; *alone*: intervals [s] in which
-    communication runs and no compute does; *end* [s] of the last task.
+    """*parts*: class, ALONE or IDLE -> s of the whole step, the largest first; *alone*: intervals
+    [s] in which communication runs and no compute does; *end* [s] of the last task.
     """
 
     parts: Mapping[str, float]
@@ -49,8 +50,21 @@ def classes_of(tasks: Mapping[str, TaskResult]) -> dict[str, str]:
     return {name: task.kind for name, task in tasks.items()}
 
 
+def step_of_result(result: Result) -> Step | None:
+    """Step of a model that *result* is of, else None. Tasks of an iteration are those of a few
+    layers; its parts are those of all.
+    """
+    if not is_step(result.tasks):
+        return None
+    step, parts = step_of(result.tasks), getattr(result, "parts", None)
+    if not parts:
+        return step
+    named = {ALONE if name == COMMUNICATION else name: time for name, time in parts.items() if time}
+    return replace(step, parts=_ordered(named))
+
+
 def step_of(tasks: Mapping[str, TaskResult]) -> Step:
-    """Where the time from 0 to the last task's end went."""
+    """The time from 0 to the last task's end, by what went on."""
     changes = sorted(
         (time, change, class_of(task))
         for task in tasks.values()
@@ -73,5 +87,12 @@ def step_of(tasks: Mapping[str, TaskResult]) -> Step:
         if shares == [ALONE]:
             begin = alone.pop()[0] if alone and alone[-1][1] == time else time
             alone.append((begin, after))
-    ordered = sorted(parts, key=lambda name: (name == IDLE, name == ALONE, -parts[name]))
-    return Step({name: parts[name] for name in ordered}, alone, changes[-1][0])
+    return Step(_ordered(parts), alone, changes[-1][0])
+
+
+def _ordered(parts: Mapping[str, float]) -> dict[str, float]:
+    """Classes, the largest first, then what is none of them."""
+    last = (*FURTHER[::-1], ALONE)[::-1]
+    ranks = {name: 1 + number for number, name in enumerate(last)}
+    ordered = sorted(parts, key=lambda name: (ranks.get(name, 0), -parts[name]))
+    return {name: parts[name] for name in ordered}

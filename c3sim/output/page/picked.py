@@ -1,4 +1,4 @@
-"""Which points are simulated again: all of a small sweep, the best and worst of a large one."""
+"""The points that are simulated again: all of a small sweep, the best and worst of a large one."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAW = {"heatmap": draw_heatmap, "lines": draw_lines, "pareto": draw_pareto}
-#: Of entry points: kinds of pictures in anybody's package, each (table, columns) -> figure, remark.
+#: Entry points for pictures in anybody's package: each (table, columns) -> figure, remark.
 GROUP = "c3sim.figures"
 WORDS = 3  # columns with one value that the subtitle names
 
@@ -71,7 +71,7 @@ def _title(table: ResultTable, plan: Plan) -> str:
 
 
 def _subtitle(table: ResultTable, *, points: bool) -> str:
-    """Where it ran, what did not vary, how many points, how many of them failed."""
+    """The node, the values that did not vary, the number of points and of failed ones."""
     fixed = [column for column in table.having("group") if len(column.distinct()) == 1]
     parts = [f"on {table.about['node']}"] if table.about.get("node") else []
     parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]

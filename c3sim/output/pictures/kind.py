@@ -1,4 +1,4 @@
-"""Which kind of picture suits a table of results, and what goes on its axes."""
+"""The kind of picture that suits a table of results, and its axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the energy of one run went: a row for each component, a column for each task."""
+"""The energy of one run: a row for each component, a column for each task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = 8  # of a column
 
 
 def standing(measured: str) -> str:
-    """How far the energies of a node can be trusted; *measured* is what its file says of it."""
+    """A sentence on the trust in a node's energies; *measured* is what its file says of it."""
     return f"energies were compared with measured power: {measured}" if measured else UNVALIDATED
 
 
@@ -36,15 +36,15 @@ def energy_table(result: Result) -> Table:
     names = _shown(result)
     columns = ["energy\n(J)", "share\n(%)", "mean power\n(W)", *(f"{name}\n(J)" for name in names)]
     table = make_table(["component"], columns)
-    for component, joules in result.energy.items():
+    for component, joules in result.power.energy.items():
         if joules:
             parts = [result.tasks[name].energy.get(component) for name in names]
             cells = (MISSING if part is None else figures(part) for part in parts)
             share, power = percent(joules / result.energy_j), figures(joules / result.wall_s)
-            shown = result.component_names.get(component, component)
+            shown = result.power.component_names.get(component, component)
             add_row(table, shown, figures(joules), share, power, *cells)
     table.add_section()
-    total = [figures(result.energy_j), percent(1.0), figures(result.average_power_w)]
+    total = [figures(result.energy_j), percent(1.0), figures(result.power.average_w)]
     add_row(table, "in all", *total, *(figures(result.tasks[name].energy_j) for name in names))
     per_byte = [result.tasks[name].energy_per_byte for name in names]
     if any(per_byte):

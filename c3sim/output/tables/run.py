@@ -29,6 +29,7 @@ from c3sim.output.tables.energy import energy_table, standing
 from c3sim.output.tables.parts import parts_lines
 from c3sim.output.tables.phases import phase_tables
 from c3sim.result import Result
+from c3sim.strategies.rewrites import STAYS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -43,15 +44,16 @@ VISIBLE = 0.0005  # the least share that is not written as 0.0 %
 def run_table(result: Result) -> Group:
     """One run: its times in header lines, then a row per task or fold of tasks, energies, notes."""
     unit, length = time_unit(result.wall_s)
-    stretched = "" if result.stretched_s is None else f"{result.stretched_s / length:.3f} {unit}"
+    overlap, power = result.overlap, result.power
+    stretched = "" if overlap.stretched_s is None else f"{overlap.stretched_s / length:.3f} {unit}"
     times_of_run = (
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
         f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
         f"fraction of ideal {_share(result.fraction_of_ideal)}, "
-        f"own fraction {_share(result.own_fraction)}, "
-        f"exposed {result.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
-        f"energy {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W "
-        f"({figures(result.average_power_w / result.gpus)} W per GPU)"
+        f"own fraction {_share(overlap.own_fraction)}, "
+        f"exposed {overlap.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
+        f"energy {figures(result.energy_j)} J, mean power {figures(power.average_w)} W "
+        f"({figures(power.average_w / result.ranks.count)} W per GPU)"
     )
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
@@ -61,7 +63,7 @@ def run_table(result: Result) -> Group:
         *cache_parts(result),
         *phase_tables(result),
         *([] if result.fraction_of_ideal is None else (FRACTION_EXPLAINED, OWN_EXPLAINED)),
-        *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
+        *(("", energy_table(result), standing(power.measured)) if power.energy else ()),
         *(f"note: {note}" for note in result.notes),
         *([result.trust] if result.trust else []),
     )
@@ -112,15 +114,15 @@ def compare_table(results: Sequence[Result]) -> Group:
     columns += [f"exposed\n({unit})", f"stretched\n({unit})", "energy\n(J)"]
     table = make_table(["strategy"], columns)
     for result in results:
-        shares = percent(result.fraction_of_ideal), percent(result.own_fraction)
-        stretched = result.stretched_s
+        shares = percent(result.fraction_of_ideal), percent(result.overlap.own_fraction)
+        stretched = result.overlap.stretched_s
         add_row(
             table,
             result.strategy,
             f"{result.wall_s / length:.3f}",
             f"{result.speedup:.2f}",
             *shares,
-            f"{result.exposed_s / length:.3f}",
+            f"{result.overlap.exposed_s / length:.3f}",
             MISSING if stretched is None else f"{stretched / length:z.3f}",
             figures(result.energy_j),
         )
@@ -135,12 +137,21 @@ def compare_table(results: Sequence[Result]) -> Group:
         f"{result.strategy}: {note}"
         for result in results
         for note in result.notes
-        if note.startswith((LOSES, OVERLAP_LOSES)) and note not in said
+        if (note.startswith((LOSES, OVERLAP_LOSES)) or note.endswith(STAYS)) and note not in said
     )
     blocks = _times_of_tasks(results, unit, length)
     explained = (fill(text, WIDTH) for text in (FRACTION_EXPLAINED, OWN_EXPLAINED))
-    words = (*explained, *shared, fastest, *warnings)
+    words = (*explained, *shared, fastest, *warnings, *_left_out(results))
     return stack(title, table, *blocks, *words, *([best.trust] if best.trust else []))
+
+
+def _left_out(results: Sequence[Result]) -> Iterator[str]:
+    """Lines on strategies that could not apply, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in getattr(results, "left_out", {}).items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield fill(f"left out: {', '.join(names)}: {reason}", WIDTH)
 
 
 def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iterator[Any]:

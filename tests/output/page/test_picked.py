@@ -1,4 +1,4 @@
-"""Which points are run again."""
+"""The points that are run again."""
 
 from itertools import pairwise
 

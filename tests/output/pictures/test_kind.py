@@ -1,4 +1,4 @@
-"""Which picture suits the data, and what cannot be drawn."""
+"""The picture that suits the data, and data that cannot be drawn."""
 
 import pytest
 from chart_case import columns, table
