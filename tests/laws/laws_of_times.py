@@ -150,7 +150,7 @@ def _slower_with_more(case: Case, path: str) -> bool:
 
 
 def _has_turn(case: Case, path: str) -> bool:
-    """True if *case* is tried with the number at *path*: of twelve cases and nodes in a row, one."""
+    """True if *case* is tried with the number at *path*: one of twelve cases and nodes in a row."""
     number = zlib.crc32(f"{case.name} {path}".encode()) + list(NODES).index(case.node_name)
     return number % TURNS == 0
 
