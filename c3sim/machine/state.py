@@ -32,7 +32,8 @@ class GpuState(NamedTuple):
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
     *kept*: share of its rate that a kernel keeps behind stores to peers. *admitted*: share of its
     time in which memory takes requests that it serves behind compute's. *stalled*: part of the
-    misses that wait for a line of the last shared cache.
+    misses that wait for a line of the last shared cache. *computing*: share of the compute units
+    on which arithmetic runs.
     """
 
     clock: float
@@ -41,6 +42,7 @@ class GpuState(NamedTuple):
     kept: float = 1.0
     admitted: float = 1.0
     stalled: float = 0.0
+    computing: float = 0.0
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
@@ -76,6 +78,7 @@ class Declared(NamedTuple):
     memory_first: float  # share of all that memory gives that it takes before compute units
     l2_time: float  # the same of the L2s at full clock, for what they serve themselves
     compute_units: float
+    computing: float  # those of them on which arithmetic runs
     stores: StoreLoad | None
     behind: bool  # whether memory serves compute units before it
 
@@ -197,6 +200,11 @@ def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
     return tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in flows])
 
 
+def _computing(gpu: Gpu, flows: Sequence[Declared]) -> float:
+    """Share of the compute units on which arithmetic of *flows* runs."""
+    return min(1.0, sum(flow.computing for flow in flows) / gpu.compute_unit_count)
+
+
 class StateByClock:
     """State and power of a GPU at any clock, by what its flows declare and nothing else, so that
     flows which declare the same have the same. Each clock is worked out once.
@@ -240,10 +248,10 @@ class StateByClock:
                     f.freely,
                 )
             )
-        self._first = 0.0
+        self._first = sum(flow.memory_first for flow in loading)
         self._missing = 0.0  # B/s of memory asked for at full speed
+        self._computing = _computing(gpu, loading)
         for flow in loading:
-            self._first += flow.memory_first
             self._missing += min(flow.full, flow.through_ports) * flow.memory_bytes
         self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
@@ -302,7 +310,8 @@ class StateByClock:
         if self._storing:
             asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
             held = kept(gpu, asked)
-        return GpuState(clock, memory, load, held, admitted, self._stalled(load, memory))
+        stalled = self._stalled(load, memory)
+        return GpuState(clock, memory, load, held, admitted, stalled, self._computing)
 
     def _above(self, flows: Sequence[_Loading], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""
