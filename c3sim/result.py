@@ -168,6 +168,7 @@ class Result(Shown):
         classes             operator class -> busy_s, exposed_s, of a workload that has kernels of
                             operators, as those from traces have
         losses              where the overlap loses: to what
+        memory_bytes        of a GPU, if no two tasks share a buffer; of an iteration, as it is used
         energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
                             node file, for display named in *component_names*
         average_power_w     over the wall time, of all GPUs
@@ -192,6 +193,7 @@ class Result(Shown):
     folded: bool
     events: int
     ideal_s: float = 0.0
+    memory_bytes: float = 0.0
     exposed_s: float = 0.0
     stretched_s: float | None = None
     classes: Mapping[str, ClassTime] = field(default_factory=dict)

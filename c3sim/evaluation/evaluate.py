@@ -9,6 +9,7 @@ from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
+from c3sim.models.memory import operand_bytes
 from c3sim.result import ClassTime, DrawResult, RankClass, Result, TaskResult
 from c3sim.schedules import expanded
 from c3sim.simulation.critical_path import least_of, precedence
@@ -77,6 +78,7 @@ def evaluate_run(
         exposed_s=run.exposure.exposed,
         stretched_s=_stretched(best.workload, node, run, alone) if stretched else None,
         classes=_classes(best.workload, run),
+        memory_bytes=sum(map(operand_bytes, given.tasks.values())),
         energy_j=run.energy,
         gpus=node.ranks,
         ranks=node.ranks,

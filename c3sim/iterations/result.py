@@ -39,7 +39,6 @@ class IterationResult(Result):
     stretched_s: float
     tokens_per_s: float
     mfu: float
-    memory_bytes: float
     fits: bool
     host_s: float
     host_bound: bool

@@ -17,13 +17,16 @@ from itertools import product
 from statistics import mean
 from typing import Any
 
+from pydantic import Field
+
 from c3sim.errors import InputError
-from c3sim.experiments.cases import node_of
+from c3sim.experiments.cases import assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.operators import (
     Conditions,
     Configuration,
+    Operator,
     fused,
     training_step,
     unfused,
@@ -32,11 +35,34 @@ from c3sim.experiments.subjects.operators import (
 from c3sim.output.kit.grid import Table, remarks
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.simulation.runs import run_once
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Dlrm
+from c3sim.spec.quantities import Extent, Parts
 from c3sim.spec.reading.loading import load_any_model, load_hardware
 from c3sim.spec.study import Study
 from c3sim.spec.workload import Workload
+
+
+class Entry(Spec):
+    """A row of the table: an operator on a node, with every m, n and k."""
+
+    operator: Operator
+    node: str
+    m: tuple[Extent, ...] = Field(min_length=1)
+    n: tuple[Extent, ...] = Field(min_length=1)
+    k: tuple[Extent, ...] = Field(min_length=1)
+
+
+class Said(Spec):
+    """Assumptions of the study; *nodes*, *batch*, *model*: of the training step."""
+
+    occupancy: float = Field(gt=0, le=1)
+    slices: int = Field(gt=0, le=4096)
+    staging: bool
+    nodes: Parts
+    batch: Extent
+    model: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,22 +77,22 @@ class Placed:
 def cases(asked: Asked) -> list[Placed]:
     """Every row of the table; on a node asked for each configuration once. Raises InputError."""
     given, nodes, found = asked.options.node, dict[str, Node](), list[Placed]()
-    for entry in asked.study.table:
-        name = given.name if given else entry["node"]
+    assumed(asked.study, Said)  # wrong ones are told before hours of work
+    for entry in rows_of(asked.study, Entry):
+        name = given.name if given else entry.node
         if name not in nodes:
             nodes[name] = node_of(asked.study, given or load_hardware(name).node)
             if nodes[name].ranks < 2:
                 raise InputError(f"{name} has one GPU; a collective needs two")
-        for size in product(entry["m"], entry["n"], entry["k"]):
-            one = Configuration(entry["operator"], *map(int, size))
+        for size in product(entry.m, entry.n, entry.k):
+            one = Configuration(entry.operator, *size)
             found.append(Placed(name=one.name, node=nodes[name], configuration=one))
     return list({(each.node.name, each.configuration): each for each in found}.values())
 
 
 def _conditions(study: Study) -> Conditions:
-    said = study.assumptions
-    slices, occupancy = int(said["slices"]), float(said["occupancy"])
-    return Conditions(slices=slices, occupancy=occupancy, staging=bool(said["staging"]))
+    said = assumed(study, Said)
+    return Conditions(slices=said.slices, occupancy=said.occupancy, staging=said.staging)
 
 
 def _end(node: Node, workload: Workload) -> float:
@@ -121,9 +147,11 @@ def _summary(rows: Sequence[Row]) -> Row:
 
 def training(study: Study, node: Node) -> Row:
     """*exchange_share*: of embedding and all-to-all in the unfused step."""
-    model, how = load_any_model(str(study.assumptions["model"])), _conditions(study)
-    assert isinstance(model, Dlrm) and node.scale_out is not None
-    batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
+    said, how = assumed(study, Said), _conditions(study)
+    model, batch, nodes = load_any_model(said.model), said.batch, said.nodes
+    if not isinstance(model, Dlrm):
+        raise InputError(f"{said.model} is no recommendation model", "assumptions.model")
+    assert node.scale_out is not None
     wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
     storing = with_stores(wide)
     before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)

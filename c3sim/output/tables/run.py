@@ -21,6 +21,7 @@ from c3sim.output.kit.text import (
     OWN_EXPLAINED,
     figures,
     percent,
+    size,
     time_unit,
     times,
 )
@@ -52,7 +53,8 @@ def run_table(result: Result) -> Group:
         f"own fraction {_share(result.own_fraction)}, "
         f"exposed {result.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
         f"energy {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W "
-        f"({figures(result.average_power_w / result.gpus)} W per GPU)"
+        f"({figures(result.average_power_w / result.gpus)} W per GPU)\n"
+        f"memory {size(result.memory_bytes)} per GPU, if no two tasks share a buffer"
     )
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
