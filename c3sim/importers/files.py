@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError, InputErrors, short
 from c3sim.evaluation.effort import Effort
 from c3sim.importers.formats import find_format
 from c3sim.importers.loops import records_of_loops
@@ -64,7 +64,7 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
     except (InputError, InputErrors) as error:
         first = str(error).split("\n")[0]
         doubt = "the records name it all the same, but cannot be validated without it"
-        return target, f"--node: {first}; {doubt}"
+        return target, f"--node: {short(first, 180)}; {doubt}"
 
 
 def import_file(path: Path, format: str, target: Target, *, large: bool = False) -> ImportResult:
