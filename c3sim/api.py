@@ -118,7 +118,7 @@ def _measured_by(written: Result, result: Result) -> Result:
         ideal_speedup=written.ideal_speedup,
         speedup=speedup,
         fraction_of_ideal=(speedup - 1) / most if written.fraction_of_ideal is not None else None,
-        own_fraction=result.fraction_of_ideal,
+        overlap=replace(result.overlap, own_fraction=result.fraction_of_ideal),
     )
 
 
@@ -130,9 +130,9 @@ def explain(
     set: Settings | None = None,
     progress: Progress | None = None,
 ) -> Explanation:
-    """Where the time of each task went: its slowdown split by cause. Of an iteration: where the
-    wall time, the exposed communication and the time of each operator class went. *progress* hears
-    of the runs behind it; left out, a notebook shows a bar for an iteration.
+    """The slowdown of each task, split by cause. Of an iteration: where the wall time, the exposed
+    communication and the time of each operator class went. *progress* hears of the runs behind it;
+    left out, a notebook shows a bar for an iteration.
     """
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext

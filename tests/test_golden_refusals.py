@@ -97,7 +97,7 @@ def test_a_test_is_lost_if_its_file_was_collected_or_is_gone():
 
 
 def test_no_test_with_a_kept_text_is_lost(request):
-    """Where whole files were asked for; ``-k`` and ``-m`` leave none out here."""
+    """Asked only of whole files; ``-k`` and ``-m`` leave none out here."""
     if any("::" in word for word in request.config.args):
         pytest.skip("single tests were asked for")
     known = read()

@@ -123,7 +123,7 @@ def keep(known: Mapping[str, tuple[list[str], dict[str, str]]]) -> None:
 
 
 def _is_a_mistake(words: list[str], files: Mapping[str, str]) -> bool:
-    """Whether the command refuses."""
+    """True if the command refuses."""
     try:
         return answer(words, files)[0] == 2
     except Exception as error:  # what a test had replaced is not there

@@ -102,7 +102,7 @@ def _against_the_whole(pair: Workload, node: Node, best: Best) -> str:
 
 
 def _out_of_step(best: Best) -> list[str]:
-    """How far apart the ways lie in which ranks may begin; a jitter that none of them has."""
+    """The distance between the ways in which ranks may begin; a jitter that none of them has."""
     host, ways = best.workload.host, best.run.outcomes
     if host.jitter and host.release == "event":
         return [f"jitter {IDLE}: one event lets the ranks begin (workload.host.release)"]

@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def own_layers(self) -> int:
-        """Of one GPU."""
+        """The layers of one GPU."""
         return -(-self.layers // self.stages)
 
     @property

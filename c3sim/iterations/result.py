@@ -19,10 +19,6 @@ class IterationResult(Result):
 
     compute_s         wall time without communication
     communication_s   that of the collectives alone, one after the other
-    exposed_s         time in which communication runs or, launched and all that it waits for
-                      done, is waited for, and no operator runs
-    stretched_s       time that operators run longer than without communication
-    classes           operator class -> busy_s, exposed_s (only that class runs)
     parts             what the wall time adds up from [s]: operator classes (communication: where
                       no operator runs), launches, waiting, bubbles, idle (shares.py)
     tokens_per_s      of all replicas
@@ -31,12 +27,13 @@ class IterationResult(Result):
     memory_bytes      of the GPU that needs most; *fits* its memory
     host_s            host thread busy with the launches; *host_bound*: they take longest
     layers            of one GPU; *simulated* of them, the others add as much
+
+    In *overlap*, communication that was launched and has all that it waits for counts as waited
+    for; *stretched_s* is the time that operators run longer than without communication.
     """
 
     compute_s: float
     communication_s: float
-    exposed_s: float
-    stretched_s: float
     tokens_per_s: float
     mfu: float
     fits: bool
@@ -53,8 +50,8 @@ class IterationResult(Result):
         import pandas as pd
 
         rows = []
-        for name in (*self.classes, *FURTHER):
-            times, part = self.classes.get(name), self.parts.get(name, 0.0)
+        for name in (*self.overlap.classes, *FURTHER):
+            times, part = self.overlap.classes.get(name), self.parts.get(name, 0.0)
             own = (times.busy_s, times.exposed_s) if times else (None, None)
             rows.append((name, *own, part, part / self.wall_s))
         return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "part_s", "share"])

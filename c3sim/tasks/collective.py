@@ -44,8 +44,8 @@ class CollectiveKind(EngineKind[Collective]):
         return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.backend == DMA)
 
     def payload(self, task: Collective, node: Node) -> float | None:
-        """What has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an all-reduce
-        (nccl-tests' bus bytes).
+        """The bytes that have to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
+        all-reduce (nccl-tests' bus bytes).
         """
         among = ranks_in(node, task)
         each = (2.0 if task.op == "all_reduce" else 1.0) * (among - 1) * task.size * task.repeat
@@ -181,6 +181,10 @@ class _Sending:
 
     def __call__(self, state: GpuState) -> float:
         return self.speed * self.phase.rate(self.channels, _speed(state))
+
+    def freely(self, state: GpuState) -> float:
+        """The same if links were no limit."""
+        return self.speed * self.phase.unlinked_rate(self.channels, _speed(state))
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:

@@ -28,7 +28,7 @@ def groups(**fields: Any) -> dict[str, tuple[int | None, int]]:
 
 
 def test_the_last_one_of_a_list_has_neighbours() -> None:
-    """Of 2 x 4 GPUs, tensor groups are 0-3 and 4-7; weights are gathered by 0 and 4, ..."""
+    """Tensor groups of 2 x 4 GPUs are 0-3 and 4-7; weights are gathered by 0 and 4, ..."""
     found = groups(parallel=FSDP_TENSOR)
     assert found == {"all_reduce": (4, 1), "all_gather": (2, 4), "reduce_scatter": (2, 4)}
     found = groups(parallel=tuple(reversed(FSDP_TENSOR)))
@@ -167,7 +167,7 @@ def test_energy_of_a_pipeline_grows_by_less_than_its_micro_batches() -> None:
     def spent(batches: int, optimizer: str) -> float:
         parallel = {"kind": "pipeline", "micro_batches": batches}
         run = result(node="h200-2", layers=4, batch=batches, parallel=parallel, optimizer=optimizer)
-        return run.energy["hbm"]
+        return run.power.energy["hbm"]
 
     two, eight = (spent(n, "adamw") - spent(n, "none") for n in (2, 8))
     assert eight == pytest.approx(two, rel=0.05)

@@ -75,11 +75,6 @@ def test_what_comes_out_can_run(name, node):
     check_on_node(one(number, given, node), node)
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_each_says_what_it_is(name):
-    assert len(STRATEGIES[name].help) > 10
-
-
 # Each of them
 # --------------------------------------------------------------------------------------------------
 

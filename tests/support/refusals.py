@@ -1,4 +1,4 @@
-"""What c3sim says of mistakes made from Python, compared while the tests run: the text of every
+"""Texts of c3sim about mistakes made from Python, compared while the tests run: the text of every
 error of its own that a test expects with ``pytest.raises`` is kept by the test's name, in the order
 in which it came, in ``tests/golden/refusals.json``.
 
@@ -26,7 +26,7 @@ from c3sim.errors import C3simError
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILE = ROOT / "tests" / "golden" / "refusals.json"
 
-#: What differs from run to run, or with every line of a file of ours -> what is kept instead.
+#: Parts that differ from run to run, or with every line of a file of ours -> what is kept instead.
 ELSEWHERE = {
     rf"{re.escape(tempfile.gettempdir())}/[^\s:'\"]*": "{tmp}",
     r"\b(inproc|tcp|http)://[\d.:/]+": r"\1://{address}",

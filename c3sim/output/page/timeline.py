@@ -31,8 +31,8 @@ def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) ->
         "wall": result.wall_s,
         "end": _ns(max(result.trace.end, *(task.end_s for task in result.tasks.values()))),
         "kinds": kinds,
-        "exposed": result.exposed_s,
-        "stretched": result.stretched_s,
+        "exposed": result.overlap.exposed_s,
+        "stretched": result.overlap.stretched_s,
         "tasks": {
             name: [
                 *map(_ns, (task.start_s, task.end_s, task.isolated_s)),

@@ -21,7 +21,7 @@ PARTED = 60  # tasks of a row that have an edge each
 CHARACTER = 0.075  # inches of a name on a bar
 #: Kinds of tasks in the order of their colours.
 KINDS = ("gemm", "collective", "stream", "copy", "commands", "hold", "host", "kernel", "stores")
-#: Of kinds, then of the operator classes of a step, which no picture shows together.
+#: Colours of kinds, then of the operator classes of a step, which no picture shows together.
 COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255", "#44AA99"), strict=True)) | {
     "communication": "#E69F00",
     "attention": "#CC79A7",
@@ -186,7 +186,7 @@ def _bars(
 
 
 def _sentence(tasks: Mapping[str, TaskResult], unit: str, length: float) -> str:
-    """How long the tasks of a row waited and ran."""
+    """The times that the tasks of a row waited and ran, in words."""
     waited = sum(max(task.start_s - task.ready_s, 0.0) for task in tasks.values()) / length
     ran = sum(task.end_s - task.start_s for task in tasks.values()) / length
     alone = sum(task.isolated_s for task in tasks.values()) / length
