@@ -9,6 +9,7 @@ from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
+from c3sim.models.memory import operand_bytes
 from c3sim.result import (
     ClassTime,
     DrawResult,
@@ -81,6 +82,7 @@ def evaluate_run(
         ideal_speedup=shared.ideal_speedup,
         speedup=shared.speedup,
         fraction_of_ideal=shared.fraction,
+        memory_bytes=sum(map(operand_bytes, given.tasks.values())),
         energy_j=run.energy,
         tasks={
             name: _task_result(node, name, task, run, alone[name])
