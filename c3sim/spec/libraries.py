@@ -117,6 +117,8 @@ class Channels(Hardware):
     direct_bytes_per_cycle: BytesPerCycle | None = None
     """the same of direct sends, where a channel sends to one peer and receives from another in
     turn; left out: bytes_per_cycle"""
+    copy_bytes_per_cycle: BytesPerCycle | None = None
+    """the same of all-gathers, whose channels add nothing; left out: bytes_per_cycle"""
     load_bytes_per_cycle: BytesPerCycle | None = None
     """bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow
     one another"""

@@ -2,8 +2,9 @@
 
 *ratio_of_means* = (mean speedup - 1) / (mean ideal speedup - 1); fractions are None where nothing
 can overlap; *band*: the 5th and 95th percentile of the mean fraction over all that may have been
-otherwise (:mod:`c3sim.experiments.answer`); *auto*: how much longer the choices of the heuristics
-take than the best ones, as a fraction. Published figures are never an input.
+otherwise (:mod:`c3sim.experiments.answer`), weighed by isolated facts where the study has any
+(:mod:`c3sim.experiments.facts`); *prior_band*: without them; *auto*: how much longer the choices of
+the heuristics take than the best ones, as a fraction. Published means are never an input.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.experiments.answer import answer_of, answer_tables, most_of
+from c3sim.experiments.answer import answer_of
+from c3sim.experiments.answer_tables import answer_tables, most_of
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.pairs import classify, isolated_pair
@@ -62,8 +64,12 @@ def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str,
     answer = answer_of(asked, cases, outcomes) if asked.options.band else None
     for name, band in (answer.strategies if answer is not None else {}).items():
         means[name]["band"] = [band.low, band.high]
+        if "prior" in band:
+            means[name]["prior_band"] = band.prior
     if answer is not None:
         more["answer"] = answer
+        if "facts" in answer:
+            more["facts"] = answer.facts
     known = {"rows": sweep.rows_of(found), "published": study.published}
     return {**known, "strategies": means, "scenarios": scenarios, **more}
 
@@ -85,7 +91,9 @@ def tables(found: StudyResult) -> list[Table | str]:
     title = f"{found.title}: fraction of ideal (%) per scenario"
     parts: list[Table | str] = [Table(title, lines, columns, note)]
     columns = ["strategy", "mean_fraction_of_ideal %", "ratio_of_means %", "mean_own_fraction %"]
-    columns += ["mean_speedup x", "max_speedup x", "band %0", "published %", "off %"]
+    columns += ["mean_speedup x", "max_speedup x"]
+    columns += ["prior_band %0"] * ("facts" in found)
+    columns += ["band %0", "published %", "off %"]
     lines = []
     for name, each in found.strategies.items():
         theirs, ours = _published(found, name), each.mean_fraction_of_ideal
