@@ -15,11 +15,10 @@ import argparse
 import sys
 from collections.abc import Collection, Sequence
 
-from c3sim.validation.compare.coverage import NOTICED, Sight, coverage, numbers_of
+from c3sim.validation.compare.coverage import NOTICED, Sight, numbers_of
 from c3sim.validation.compare.coverage_file import complaints, stale, stored, write
-from c3sim.validation.compare.coverage_suite import key_of, suites_of
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.coverage_suite import coverage, key_of, suites_of
+from c3sim.validation.compare.record_files import load, nodes_for
 
 MOST = 4  # stale suites that a check runs; each takes seconds to a minute of a core
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from c3sim.importers import combine_loops, find_target
-from c3sim.importers.formats import find_format
+from c3sim.importers.files import find_format
 from c3sim.importers.result import Given, LoopTrace
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}

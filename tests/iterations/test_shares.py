@@ -10,7 +10,7 @@ from rich.console import Console
 
 from c3sim.iterations.shares import parts_of_step, with_bubbles
 from c3sim.output.kit.step import step_of, step_of_result
-from c3sim.output.tables.iteration import iteration_table
+from c3sim.output.tables.run import iteration_table
 from c3sim.simulation.run import Exposure, Run, TaskRun
 
 SPANS = {

@@ -24,7 +24,7 @@ from c3sim.spec.reading.paths import set_value, unit_of
 from c3sim.spec.record import Record
 
 from ..compare.figures import Figure, compare_record
-from ..compare.nodes import NO_WORKLOAD
+from ..compare.record_files import NO_WORKLOAD
 
 #: Tasks that may run beside a GEMM or a collective in a fit: synthetic stress, never
 #: the other of the two.

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.output.kit import look
+from c3sim.output.pictures.axes import HEADER
 from c3sim.output.pictures.heatmap import draw_heatmap
 from c3sim.output.pictures.kind import Plan, plan_picture
 from c3sim.output.pictures.lines import draw_lines
-from c3sim.output.pictures.panels import HEADER
 from c3sim.output.pictures.pareto import draw_pareto
 from c3sim.output.pictures.tornado import draw_tornado
-from c3sim.output.results.choice import is_tornado
-from c3sim.output.results.table import ResultTable
+from c3sim.output.results.table import ResultTable, is_tornado
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

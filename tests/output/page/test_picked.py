@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from c3sim.output.page.picked import picked
+from c3sim.output.page.data import picked
 from c3sim.output.results.table import make_table
 
 

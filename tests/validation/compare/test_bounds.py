@@ -11,8 +11,7 @@ from shared import shared
 from c3sim.errors import InputErrors
 from c3sim.validation.compare.bounds import FILE, load_bounds
 from c3sim.validation.compare.figures import Figure
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.reset_bounds import advise, with_headroom
 from c3sim.validation.compare.standings import load_standings
 from c3sim.validation.compare.trust import derive, text

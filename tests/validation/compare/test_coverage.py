@@ -5,11 +5,10 @@ from made_records import GEMM, line, write
 
 from c3sim.errors import InputError
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.validation.compare.coverage import Number, Sight, coverage, numbers_of, with_value
-from c3sim.validation.compare.coverage_suite import FIRST, ROWS, key_of, parts_of, thinned
+from c3sim.validation.compare.coverage import Number, Sight, numbers_of, with_value
+from c3sim.validation.compare.coverage_suite import FIRST, ROWS, coverage, key_of, parts_of, thinned
 from c3sim.validation.compare.figures import compare_record
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 
 LOADED = load_hardware("mi300x-8")
 NUMBERS = {number.path: number for number in numbers_of({"mi300x-8": LOADED})}

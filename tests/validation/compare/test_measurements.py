@@ -12,8 +12,7 @@ from c3sim.cli.app import app
 from c3sim.spec.record import Record
 from c3sim.validation.compare import measurements
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render
 

@@ -9,8 +9,7 @@ import pytest
 from browser import Page, chromium, find_chromium
 from made_records import pair
 
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import PACKAGED, load
+from c3sim.validation.compare.record_files import PACKAGED, load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render, write_report
 
