@@ -51,6 +51,13 @@ def ranks_of(node: Node, level: Level, algorithm: str, group: Group | None = Non
     return Ranks(level=level, count=ranks, over_nics=over_nics, peers="next" if ring else "all")
 
 
+def channel_speed(clocked: float, clock: float, memory: float) -> float:
+    """Progress of a channel, as a share of that at full speed: memory / (c / clock + 1 - c) at
+    *clock*, as a share of the maximum, with *memory*'s share and c the *clocked* one.
+    """
+    return clock * memory if clocked == 1.0 else memory / (clocked / clock + 1.0 - clocked)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhasePlan:
     """Plan of a library for one phase: an algorithm among the ranks of one level."""
@@ -76,6 +83,7 @@ class PhasePlan:
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
     group: Group | None = None  # on level ``node``; paths are then those of GPU 0
+    clocked: float = 1.0  # share of a channel's time that follows the core clock
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
     # of each primitive: (s of a channel, bytes sent), per payload byte sent in all of them
     primitives: tuple[tuple[float, float], ...] = ()

@@ -21,7 +21,7 @@ from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.groups import group_of, ranks_in
 from c3sim.models.hierarchy import CollectivePlan
 from c3sim.models.network import mirrored
-from c3sim.models.phase import PhasePlan
+from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.processes.channels import Channels, HeldWorkgroups
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -166,9 +166,16 @@ class ChannelRuns:
         return self._runs[key]
 
 
-def _speed(state: GpuState) -> float:
-    """Progress of work that follows clock and memory, as a share of that at full speed."""
-    return state.clock * state.memory
+@dataclass(frozen=True, slots=True)
+class _Working:
+    """Progress of channels' own work by state, as a share of that at full speed; *clocked*: share
+    of it that follows the clock.
+    """
+
+    clocked: float
+
+    def __call__(self, state: GpuState) -> float:
+        return channel_speed(self.clocked, state.clock, state.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +187,8 @@ class _Sending:
     channels: float
 
     def __call__(self, state: GpuState) -> float:
-        return self.speed * self.phase.rate(self.channels, _speed(state))
+        speed = channel_speed(self.phase.clocked, state.clock, state.memory)
+        return self.speed * self.phase.rate(self.channels, speed)
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
@@ -229,6 +237,7 @@ class ChannelCollective:
         started: Callable[[int], None],
         chunk_done: Callable[[int], None],
         done: Callable[[int], None],
+        waited: Callable[[int, float], None],
         warm: bool = False,
     ):
         name, task = planned.name, planned.task
@@ -242,6 +251,7 @@ class ChannelCollective:
         self.workgroups = rules.workgroups(self.plan.channels)
         claim = Claim(each * rules.lds, each * rules.registers, each * rules.waves)
         self.channels = Channels(context, name, claim, ranks, placed=started, ready=self._begin)
+        self.working = _Working(rules.clocked)
         self.launch = self.channels.launch
         self.ended = 0  # workgroups
         self.speed, self.late = task.speed, task.peers_late
@@ -260,6 +270,10 @@ class ChannelCollective:
         passage = _Passage(self, workgroups, held)
         fill = partial(self.on_all_ranks, workgroups, self.plan.work + self.cold, passage.start)
         now = self.context.env.now
+    def _placed(self, rank: int) -> None:
+        self.since.setdefault(rank, self.context.env.now)
+        self.started(rank)
+
         if self.peers_at is None:
             self.peers_at = now + self.late
         self.context.once_past(max(0.0, self.peers_at - now) + self.plan.flight, fill)
@@ -285,7 +299,7 @@ class ChannelCollective:
         work: float,
         done: Callable[[], None],
         *,
-        cap: Callable[[GpuState], float] = _speed,
+        cap: Callable[[GpuState], float] | None = None,
         traffic: Callable[[int], Traffic] = lambda _rank: Traffic(),
         units: float = 1.0,
         share: float = 1.0,
@@ -298,7 +312,7 @@ class ChannelCollective:
         for rank in self.channels.ranks:
             asked = Asked(
                 gpu=rank,
-                cap=cap,
+                cap=cap or self.working,
                 traffic=traffic(rank),
                 compute_units=self.channels.units(rank, units * workgroups),
                 share=share * workgroups / self.workgroups,
