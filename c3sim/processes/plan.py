@@ -170,6 +170,8 @@ class Planned(Generic[T_co]):
     """s of the host thread that launches it"""
     turns: int
     """repeats that follow each other; what is submitted at once is one"""
+    event_time: float = 0.0
+    """s of the host thread behind all launches, before its end is seen, if nothing waits for it"""
     foldable: bool = False
     """whether every GPU does the same for it, so that one can stand for all"""
     use: CacheUse

@@ -36,6 +36,7 @@ class TaskRuns:
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
+        self._awaited: set[str] = set()  # by another task
         context, plan = self.context, self.context.plan
         for gpu in context.machine.gpus:
             last: dict[str, str] = {}  # stream -> its last task
@@ -47,10 +48,12 @@ class TaskRuns:
                 if task.stream is not None:
                     if task.stream in last:
                         needs.append((last[task.stream], gpu))
+                self._awaited.update(entry.task for entry in planned.after)
                         self._before[name] = last[task.stream]
                     last[task.stream] = name
                 if not needs:
                     needs += self._begin(name, gpu)
+                        self._awaited.add(last[task.stream])
                 if self._by_host and planned.shape is not None:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
@@ -61,6 +64,7 @@ class TaskRuns:
 
     def _begin(self, name: str, gpu: int) -> list[Key]:
         """Event that the first task of a stream waits for: its GPU's begin, where that is not at
+            self._record_events(gpu)
         once.
         """
         delay = self.context.arrivals.delay(name, gpu)
@@ -101,8 +105,9 @@ class TaskRuns:
             else:
                 self._end(name, gpu, times)
 
-        # the task's own end; the launch of the loop's next repeat
-        done = countdown(2 if looped else 1, next_one)
+        seen = planned.event_time > 0.0 and repeat == planned.turns
+        # the task's own end; the launch of the loop's next repeat; that its end is seen
+        done = countdown(1 + looped + seen, next_one)
         if looped:
             self._launch_now(name, gpu, done)
         turn = Turn(
@@ -111,6 +116,8 @@ class TaskRuns:
             warm=repeat > 1 or launch in ("looped", "graph"),
             latencies=self._latencies(planned, gpu, repeat),
             detail=times.detail,
+        if seen:
+            self.signals.when([(f"events of {name}", gpu)], done)
             started=started,
             done=done,
         )
@@ -123,6 +130,20 @@ class TaskRuns:
         host, follows = self.context.workload.host, self._follows(planned.name, gpu)
         looped = host.launch in ("looped", "graph")
         queued = follows and host.launch == "eager"
+    def _record_events(self, gpu: int) -> None:
+        """Have the host do what it does around tasks, behind all launches: of those that compute
+        first; what a process launched without waiting for it is waited for last.
+        """
+        plan, late = self.context.plan, self.context.arrivals.of(gpu).late
+        timed = [name for name in plan.order if plan[name].event_time]
+        for name in sorted(timed, key=lambda name: plan[name].side != "compute"):
+            seen = partial(self.signals.fire, (f"events of {name}", gpu))
+            if name in self._awaited:
+                seen()
+                continue
+            job = partial(self.context.host(gpu, name).do, plan[name].event_time, seen)
+            self.context.once_past(late, job)
+
         return latencies_of(
             self.context.node.gpu.kernels,
             first=repeat == 1 and not (looped or queued),

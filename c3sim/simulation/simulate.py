@@ -223,7 +223,7 @@ def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int
     the first task could have started.
     """
     gpus, loop = dict.fromkeys(gpu for _, gpu in tasks.times), workload.host.loop
-    if loop is None:
+    if loop is None or loop.begin == "call":
         return {gpu: arrivals.of(gpu).late for gpu in gpus}
     starts = [
         (gpu, times.start if loop.begin == "start" else times.ready)
