@@ -159,6 +159,7 @@ class ChannelRuns:
                 planned,
                 ranks,
                 started=lambda rank: self._turns[name, rank, repeat].started(),
+                waited=lambda rank, seconds: self._turns[name, rank, repeat].waited(seconds),
                 chunk_done=chunk_done,
                 done=done,
                 warm=turn.warm,
@@ -224,8 +225,9 @@ def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
 
 class ChannelCollective:
     """One run of *planned* over *ranks*. Calls *started(rank)* when its channels get room,
-    *chunk_done(i)* as chunks arrive everywhere, and *done(rank)*. ``phases``: of each its name,
-    when it began and ended [s], and for how long it sent. *warm*: it follows another run of it.
+    *waited(rank, s)* when all are there that it waited for, *chunk_done(i)* as chunks arrive
+    everywhere, and *done(rank)*. ``phases``: of each its name, when it began and ended [s], and for
+    how long it sent. *warm*: it follows another run of it.
     """
 
     def __init__(
@@ -235,23 +237,26 @@ class ChannelCollective:
         ranks: tuple[int, ...],
         *,
         started: Callable[[int], None],
+        waited: Callable[[int, float], None],
         chunk_done: Callable[[int], None],
         done: Callable[[int], None],
-        waited: Callable[[int, float], None],
         warm: bool = False,
     ):
         name, task = planned.name, planned.task
         self.context, self.name, self.chunks = context, name, task.chunks
         self.chunk_done, self.done, self.plan = chunk_done, done, planned.plan
+        self.started, self.waited = started, waited
+        self.since: dict[int, float] = {}  # when a rank's first channels got room
         library = context.node.collective_library(task.backend)
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
         rules = library.channels
+        self.working = _Working(rules.clocked)
         each = rules.channels_per_unit
         self.workgroups = rules.workgroups(self.plan.channels)
         claim = Claim(each * rules.lds, each * rules.registers, each * rules.waves)
-        self.channels = Channels(context, name, claim, ranks, placed=started, ready=self._begin)
-        self.working = _Working(rules.clocked)
+        calls: Any = {"placed": self._placed, "ready": self._begin}
+        self.channels = Channels(context, name, claim, ranks, **calls)
         self.launch = self.channels.launch
         self.ended = 0  # workgroups
         self.speed, self.late = task.speed, task.peers_late
@@ -265,17 +270,19 @@ class ChannelCollective:
         decided = {name: getattr(plan, name) for name in names}
         return decided | ({"parts": plan.parts, "phases": self.phases} if plan.hierarchical else {})
 
+    def _placed(self, rank: int) -> None:
+        self.since.setdefault(rank, self.context.env.now)
+        self.started(rank)
+
     def _begin(self, workgroups: int, held: HeldWorkgroups) -> None:
         """*workgroups* are resident on every rank: after the latency, their channels move data."""
         passage = _Passage(self, workgroups, held)
         fill = partial(self.on_all_ranks, workgroups, self.plan.work + self.cold, passage.start)
         now = self.context.env.now
-    def _placed(self, rank: int) -> None:
-        self.since.setdefault(rank, self.context.env.now)
-        self.started(rank)
-
         if self.peers_at is None:
             self.peers_at = now + self.late
+            for rank, since in self.since.items():
+                self.waited(rank, self.peers_at - since)
         self.context.once_past(max(0.0, self.peers_at - now) + self.plan.flight, fill)
 
     def arrived(self, workgroups: int, chunk: int) -> None:
