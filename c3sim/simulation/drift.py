@@ -40,18 +40,22 @@ Response = Sequence[TaskRun]  # of one task, by class
 
 
 def drifted(plan: Plan, step: Run, begin: Callable[[Draw], Run]) -> Run | None:
-    """The turns of a loop; *step*: one with all ranks in step. None: nothing drives ranks apart, or
-    all end together.
+    """The turns of a loop; *step*: one with all ranks in step, but for jitter. None: nothing drives
+    ranks apart, or all end together.
     """
     host, variation = plan.scene.workload.host, plan.scene.node.gpu.variation
     if variation is None or host.loop is None or host.loop.barrier or host.release == "event":
         return None
+    if any(task.on_first_gpu for task in plan.tasks.values()):
+        return None
+    if host.jitter:
+        step = begin(Draw(1.0, Arrivals()))
     sides = {name: plan[name].side for name in {task for task, _ in step.times}}
     slack = step.end - max(
         (step.task(name).end for name, side in sides.items() if side == "communication"),
         default=step.end,
     )
-    if slack <= 0.0 or len(step.begins) > 1:
+    if slack <= 0.0:
         return None
     waits = [FURTHER * slack * place / (CLASSES - 1) for place in range(CLASSES)]
     classes = tuple(Arrival(waits[-1] - wait) for wait in waits)
