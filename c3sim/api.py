@@ -7,7 +7,7 @@ InputError or InputErrors. What is returned shows itself in a notebook.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -86,12 +86,18 @@ def compare(
     model, target, notes = _prepared(workload, node, set)
     written = evaluate(model, target, "as_written") if isinstance(model, Described) else None
     names = strategies.split(",") if isinstance(strategies, str) else strategies
-    results = []
+    results, left_out = [], dict[str, str]()
     for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
-        with suppress(*((InputError, InputErrors) if strategies == "all" else ())):
+        try:
             result = evaluate(model, target, name)
-            results.append(result if written is None else _measured_by(written, result))
-    return Comparison(_noted(result, notes, model, target) for result in results)
+        except (InputError, InputErrors) as error:
+            if strategies != "all":
+                raise
+            left_out[name] = str(error)
+            continue
+        results.append(result if written is None else _measured_by(written, result))
+    every = (_noted(result, notes, model, target) for result in results)
+    return Comparison(every, left_out)
 
 
 def _measured_by(written: Result, result: Result) -> Result:
@@ -106,7 +112,7 @@ def _measured_by(written: Result, result: Result) -> Result:
         ideal_speedup=written.ideal_speedup,
         speedup=speedup,
         fraction_of_ideal=(speedup - 1) / most if written.fraction_of_ideal is not None else None,
-        own_fraction=result.fraction_of_ideal,
+        overlap=replace(result.overlap, own_fraction=result.fraction_of_ideal),
     )
 
 
@@ -118,9 +124,9 @@ def explain(
     set: Settings | None = None,
     progress: Progress | None = None,
 ) -> Explanation:
-    """Where the time of each task went: its slowdown split by cause. Of an iteration: where the
-    wall time, the exposed communication and the time of each operator class went. *progress* hears
-    of the runs behind it; left out, a notebook shows a bar for an iteration.
+    """The slowdown of each task, split by cause. Of an iteration: where the wall time, the exposed
+    communication and the time of each operator class went. *progress* hears of the runs behind it;
+    left out, a notebook shows a bar for an iteration.
     """
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext

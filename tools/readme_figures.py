@@ -32,7 +32,7 @@ PREDICTIONS = ROOT / "docs" / "predictions"
 RECORDS = ROOT / "validation" / "data" / "h200"
 COLUMNS = ("given", "sum", "constant")  # of docs/validation.md
 COMMAND = "explain gemm-beside-all-gather --strategy sp"
-#: What README.md says, a point an item; figures in braces are filled in.
+#: The text of README.md, a point an item; figures in braces are filled in.
 TRUST = (
     "**The rule.** Parameters come from data sheets and from runs of one task alone. Runs of a"
     " GEMM beside a collective are only predicted.",
@@ -180,7 +180,7 @@ def trust(answer: Mapping[str, Any], blind: Mapping[str, Blind]) -> str:
 
 
 def output(command: str) -> str:
-    """What ``c3sim`` *command* prints."""
+    """The output of ``c3sim`` *command*."""
     result = CliRunner().invoke(app, command.split())
     if result.exit_code:
         raise SystemExit(result.output)
@@ -215,7 +215,7 @@ def means_table(answer: Mapping[str, Any]) -> str:
 
 
 def order_table(answer: Mapping[str, Any]) -> str:
-    """How often each pair of the published order holds, as Markdown."""
+    """The share of draws in which each pair of the published order holds, as Markdown."""
     lines = [
         "| published order | as run, points | 5 % to 95 % | holds in | moved most by |",
         "|---|---:|---:|---:|---|",

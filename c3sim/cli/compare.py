@@ -11,6 +11,7 @@ from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
 
+OF_ALL = ("workload", "node", "ideal_speedup")  # figures that all strategies share
 RUNS = 15  # about as many strategies can apply
 
 
@@ -49,14 +50,8 @@ def compare(
         agree_to_run(agree, *prepare(workload, node, changes), runs)
     results = run_all(workload, node=node, strategies=strategies, set=changes)
     if as_json:
-        emit_json(
-            {
-                "workload": results[0].workload,
-                "node": results[0].node,
-                "ideal_speedup": results[0].ideal_speedup,
-                "strategies": {result.strategy: result.to_dict() for result in results},
-            }
-        )
+        first = {name: getattr(results[0], name) for name in OF_ALL}
+        emit_json({**first, "strategies": results.to_dict(), "left_out": results.left_out})
     else:
         from c3sim.output.kit.layout import show
         from c3sim.output.tables.run import compare_table

@@ -11,7 +11,7 @@ from c3sim.cli.emit import say
 if TYPE_CHECKING:
     from c3sim.spec.reading.hardware import LoadedNode
 
-#: What most often differs, by its path in a node: written as comments, with the value so far.
+#: Paths in a node that most often differ: written as comments, with the value so far.
 _OFTEN = (
     "gpus",
     "links.bandwidth",

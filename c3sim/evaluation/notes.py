@@ -11,7 +11,7 @@ from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
-from c3sim.strategies.rewrites import REDUCTIONS
+from c3sim.strategies.rewrites import REDUCTIONS, staying_note
 from c3sim.strategies.table import Best, Candidate, exhaustive
 from c3sim.tasks.kind import ENGINES
 
@@ -54,6 +54,7 @@ def notes(on: Noted) -> tuple[str, ...]:
         texts.append(
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )
+    texts += filter(None, [staying_note(best.candidate.name, best.workload, node)])
     texts += _of_the_choice(on)
     texts += [] if on.pair is None else [_against_the_whole(on.pair, node, best)]
     texts += filter(None, [loss_note(on.lost)])
@@ -89,7 +90,7 @@ def _against_the_whole(pair: Workload, node: Node, best: Best) -> str:
 
 
 def _out_of_step(best: Best) -> list[str]:
-    """How far apart the ways lie in which ranks may begin; a jitter that none of them has."""
+    """The distance between the ways in which ranks may begin; a jitter that none of them has."""
     host, ways = best.workload.host, best.run.outcomes
     if host.jitter and host.release == "event":
         return [f"jitter {IDLE}: one event lets the ranks begin (workload.host.release)"]

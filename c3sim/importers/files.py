@@ -1,4 +1,6 @@
-"""Opens a log, plain or gzipped, finds its format and hands its text to the importer."""
+"""Formats of logs, packaged and of entry points; opens a log, plain or gzipped, finds its format
+and hands its text to the importer.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,14 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import iter_modules
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort
-from c3sim.importers.formats import find_format
 from c3sim.importers.loops import records_of_loops
 from c3sim.importers.result import Given, ImportResult, LoopTrace, Remark, Role
 from c3sim.spec.hardware import Node
@@ -20,6 +25,9 @@ from c3sim.spec.reading.files import MIB, read_bytes
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.reading.library import names
 from c3sim.spec.record import Record
+from c3sim.spec.words import unknown
+
+from .result import Format
 
 PARAMETERS = (
     "on NVIDIA GPUs TransferBench has launch parameters in managed memory, which adds 80 to 390 us"
@@ -248,3 +256,29 @@ def _check_size(data: bytes, path: Path, largest: int) -> None:
     more = f"; about {MEMORY} times as much memory" if largest < LARGEST else ""
     hint = " (--yes reads up to 4096 MiB all the same)" if largest < LARGEST else ""
     raise InputError(f"more than {what}{more}{hint}; trace fewer steps", file=str(path))
+
+
+GROUP = "c3sim.importers"
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order in which they are tried."""
+    package = __name__.rpartition(".")[0]
+    folder = import_module(package).__path__
+    places = [import_module(f"{package}.{each.name}") for each in iter_modules(folder)]
+    places += [each.load() for each in entry_points(group=GROUP)]
+    found = [each for place in places for each in getattr(place, "FORMATS", ())]
+    return tuple(sorted(found, key=lambda each: each.turn))
+
+
+def find_format(name: str, text: str, file: str) -> Format:
+    """The format called *name*, or with ``auto`` the one *text* is in. Raises InputError."""
+    names = [each.name for each in formats()]
+    if name not in ("auto", *names):
+        raise InputError(unknown("format", name, ["auto", *names]), "--format")
+    for each in formats():
+        if each.name == name or (name == "auto" and each.recognise(text)):
+            return each
+    message = f"in no known format ({', '.join(names)}); --format names one"
+    raise InputError(message, file=file)

@@ -19,7 +19,7 @@ from c3sim.output.kit.text import (
     times,
 )
 from c3sim.output.page.data import CAUSES
-from c3sim.output.tables.parts import EXPLAINED, parts_rows
+from c3sim.output.tables.run import EXPLAINED, parts_rows
 from c3sim.result import Result
 
 BAND_EXPLAINED = (

@@ -44,8 +44,8 @@ class CollectiveKind(EngineKind[Collective]):
         return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.backend == DMA)
 
     def payload(self, task: Collective, node: Node) -> float | None:
-        """What has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an all-reduce
-        (nccl-tests' bus bytes).
+        """The bytes that have to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
+        all-reduce (nccl-tests' bus bytes).
         """
         among = ranks_in(node, task)
         each = (2.0 if task.op == "all_reduce" else 1.0) * (among - 1) * task.size * task.repeat
@@ -188,8 +188,14 @@ class _Sending:
     channels: float
 
     def __call__(self, state: GpuState) -> float:
-        speed = channel_speed(self.phase.clocked, state.clock, state.memory)
-        return self.speed * self.phase.rate(self.channels, speed)
+        return self.speed * self.phase.rate(self.channels, self._of_channels(state))
+
+    def freely(self, state: GpuState) -> float:
+        """The same if links were no limit."""
+        return self.speed * self.phase.unlinked_rate(self.channels, self._of_channels(state))
+
+    def _of_channels(self, state: GpuState) -> float:
+        return channel_speed(self.phase.clocked, state.clock, state.memory)
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:

@@ -209,8 +209,8 @@ def _garbled(chance: random.Random, data: bytes) -> bytes:
 
 
 def fault_of(case: Case, folder: Path, asked_at: float) -> str:
-    """What is wrong with how *case* ends, run in *folder*; empty where nothing is. Work of more
-    than *asked_at* seconds is not agreed to.
+    """The fault in the end of *case*, run in *folder*; empty where nothing is. Work of more than
+    *asked_at* seconds is not agreed to.
     """
     for name, data in case.files.items():
         (folder / name).parent.mkdir(exist_ok=True)

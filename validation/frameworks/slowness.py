@@ -1,4 +1,4 @@
-"""How slow a host is: calls of its processes beside those of the quickest process on record.
+"""The slowness of a host: calls of its processes beside those of the quickest process on record.
 
 ``c3sim import FILE... --as host --node NODE`` reads what ``host.py``, ``calls.py`` and
 ``iterations.py`` wrote, and prints the number for ``slowness`` of an iteration and of a workload's

@@ -38,7 +38,7 @@ class Drift:
 
     @property
     def words(self) -> str:
-        """How far off, and the worst case."""
+        """The errors, and the worst case, in words."""
         errors, bound, worst = self.score.errors, self.score.bound, self.score.worst[0]
         limit = f", bound {limit_text(bound.limit)}" if bound else ""
         better = "".join(f"; {rival.words}" for rival in self.score.new_defects)

@@ -12,7 +12,7 @@ own part first and the second what the first waits for; so the second waits long
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from statistics import mean
 from typing import Any
@@ -21,22 +21,12 @@ from c3sim.errors import InputError
 from c3sim.experiments.cases import node_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.experiments.subjects.operators import (
-    Conditions,
-    Configuration,
-    fused,
-    training_step,
-    unfused,
-    with_stores,
-)
-from c3sim.output.kit.grid import Table, remarks
+from c3sim.experiments.subjects.operators import Configuration, compared, conditions_of, training
+from c3sim.output.kit.grid import Table, remarks, titled
 from c3sim.output.kit.panels import Panel, panel
-from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
-from c3sim.spec.models import Dlrm
-from c3sim.spec.reading.loading import load_any_model, load_hardware
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.study import Study
-from c3sim.spec.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,25 +53,11 @@ def cases(asked: Asked) -> list[Placed]:
     return list({(each.node.name, each.configuration): each for each in found}.values())
 
 
-def _conditions(study: Study) -> Conditions:
-    said = study.assumptions
-    slices, occupancy = int(said["slices"]), float(said["occupancy"])
-    return Conditions(slices=slices, occupancy=occupancy, staging=bool(said["staging"]))
-
-
-def _end(node: Node, workload: Workload) -> float:
-    return run_once(node, workload, energy=False).end
-
-
 def row(case: Placed, study: Study) -> Row:
     """*skew*: of two nodes, without and with the order; None in a node."""
-    node, one, how = case.node, case.configuration, _conditions(study)
-    storing = with_stores(node)
-    before, after = _end(node, unfused(node, one, how)), _end(storing, fused(storing, one, how))
-    skew = None
-    if node.nodes == 2:
-        without = _end(storing, fused(storing, one, replace(how, late=True)))
-        skew = {"without": (without - after) / ((without + after) / 2), "with": 0.0}
+    node, one, how = case.node, case.configuration, conditions_of(study)
+    before, after, late = compared(node, one, how)
+    skew = late and {"without": (late - after) / ((late + after) / 2), "with": 0.0}
     return Row(
         operator=one.operator,
         node=node.name,
@@ -117,26 +93,6 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
 def _summary(rows: Sequence[Row]) -> Row:
     savings = [row.saving for row in rows]
     return Row(mean_saving=mean(savings), max_saving=max(savings))
-
-
-def training(study: Study, node: Node) -> Row:
-    """*exchange_share*: of embedding and all-to-all in the unfused step."""
-    model, how = load_any_model(str(study.assumptions["model"])), _conditions(study)
-    assert isinstance(model, Dlrm) and node.scale_out is not None
-    batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
-    wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
-    storing = with_stores(wide)
-    before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
-    after = _end(storing, training_step(storing, model, batch, how, fuse=True))
-    return Row(
-        node=node.name,
-        nodes=nodes,
-        batch=batch,
-        unfused_s=before.end,
-        fused_s=after,
-        saving=1.0 - after / before.end,
-        exchange_share=before.task("exchange").end / before.end,
-    )
 
 
 def tables(found: StudyResult) -> list[Table | str]:
@@ -175,9 +131,9 @@ def claims(found: StudyResult) -> Iterator[Claim]:
 def panels(found: StudyResult) -> list[Panel]:
     """Time saved in every configuration (m x n x k), and what is published."""
     drawn = []
-    for (operator, node), rows in grouped(found.rows, lambda row: (row.operator, row.node)).items():
-        known = found.published.get("savings", {}).get(operator, {}).get(node, {})
+    for title, rows in titled("{operator} on {node}: time saved", found.rows).items():
+        known = found.published.get("savings", {}).get(rows[0].operator, {}).get(rows[0].node, {})
         levels = {f"published {name} {share:.0%}": 100 * share for name, share in known.items()}
-        title, how = f"{operator} on {node}: time saved", {"kind": "bars", "levels": levels}
+        how: dict[str, Any] = {"kind": "bars", "levels": levels}
         drawn.append(panel(title, rows, "configuration", "saving %", **how))
     return drawn

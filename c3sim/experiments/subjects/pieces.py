@@ -25,7 +25,7 @@ ELEMENT = 2  # bytes of bf16
 
 
 def pieces_of(study: Study) -> PiecesStudy:
-    """What *study* goes through, with what was set of it (``pieces.give_up``)."""
+    """The pieces that *study* goes through, with what was set of it (``pieces.give_up``)."""
     found = study.pieces
     assert found is not None  # the caller asks only then
     for path, values in study.axes.items():
@@ -183,7 +183,7 @@ def _outcome(
 
 
 def _parts(workload: Workload, node: Node) -> tuple[float, float]:
-    """What all GEMMs take without anything else, and all that moves or adds [s]."""
+    """The times [s] of all GEMMs without anything else, and of all that moves or adds."""
     tasks = expanded(workload, node)
     return _time(side(tasks, gemms=True), node), _time(side(tasks, gemms=False), node)
 

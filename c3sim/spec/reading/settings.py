@@ -64,7 +64,7 @@ class Settings(dict[str, Any]):
 
 
 def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:
-    """What *given* sets: a mapping, or the file of that path. Raises InputErrors."""
+    """The settings in *given*: a mapping, or the file of that path. Raises InputErrors."""
     if isinstance(given, Settings):
         return given
     return read_settings(Path(given)) if isinstance(given, str | PathLike) else Settings(given)
@@ -148,7 +148,7 @@ def _shown(value: object, unit: str) -> str:
 
 
 def _shape(node: Node, path: str) -> str:
-    """What becomes of the links of a node with another number of GPUs."""
+    """The links of a node with another number of GPUs."""
     if path != "gpus" or node.links.topology != "full_mesh":
         return ""
     return f", a full mesh: {(node.gpus - 1) * node.links.per_peer} links per GPU"

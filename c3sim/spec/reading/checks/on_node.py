@@ -128,7 +128,7 @@ def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:
 
 
 def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
-    """What one task works on must fit into the memory of a GPU."""
+    """Mistakes: the operands of one task must fit into the memory of a GPU."""
     if isinstance(task, Gemm):
         elements = task.m * task.k + task.k * task.n + task.m * task.n
         size, where = float(elements * DTYPE_BYTES[task.dtype] * task.batch), path
@@ -218,7 +218,7 @@ BY_ENGINES = {"all_gather": ("hierarchical",), "all_to_all": ("hierarchical", "d
 
 
 def across_nodes_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
-    """What *task* says of algorithms, phases and engines, on several nodes or on one."""
+    """Mistakes in a *task*'s algorithms, phases and engines, on several nodes or on one."""
     phased = task.algorithm == "hierarchical"
     if node.scale_out is None:
         message = f"only between nodes; {node.name} is one node, its file has no scale_out"
@@ -400,7 +400,7 @@ def stores_errors(task: Stores, node: Node, path: str) -> Iterator[InputError]:
 
 
 def storing_gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
-    """What a GEMM publishes, or stores at peers, needs costs and peers."""
+    """Mistakes: a GEMM that publishes, or stores at peers, needs costs and peers."""
     if task.results == "peers" and node.gpus < 2:
         message = "stores at peers on 1 GPU; needs a node of at least 2"
         yield InputError(message, join(path, "results"))
