@@ -36,10 +36,9 @@ def main(file: str) -> None:
             line = {
                 "workload": document,
                 "node": plan["node"],
-                **{
-                    f"{name}_us": round(getattr(found, f"{name}_s") * 1e6, 1)
-                    for name in ("wall", "wall_p5", "wall_p95")
-                },
+                "wall_us": round(found.wall_s * 1e6, 1),
+                "wall_p5_us": round(found.ranks.wall_p5_s * 1e6, 1),
+                "wall_p95_us": round(found.ranks.wall_p95_s * 1e6, 1),
                 "tasks": {
                     name: {
                         "time_us": round(task.time_s * 1e6, 1),
