@@ -197,6 +197,7 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         predecessors_s=times.start - alone.start - room,
         room_s=room,
         slower_s=duration - (alone.end - alone.start),
+        waited_for_ranks_s=times.waited,
         kind=task.kind,
         energy_j=energy,
         energy=by_component(node, account, idle=False),

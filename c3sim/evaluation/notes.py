@@ -109,6 +109,11 @@ def _out_of_step(best: Best) -> list[str]:
     if not ways:
         return []
     ends = [1e3 * way.end for way in ways]
+    if best.run.drift:
+        return [
+            f"ranks drift apart: wall {min(ends):.3f} to {max(ends):.3f} ms, times are medians over"
+            " ranks and turns of loops that are drawn"
+        ]
     return [
         f"ranks begin by themselves, in one of {len(ways)} ways: wall {min(ends):.3f} to"
         f" {max(ends):.3f} ms, times are medians of the slowest rank"
