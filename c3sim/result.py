@@ -90,6 +90,9 @@ class TaskResult:
         room_s           it then waited longer than alone for its first workgroup or command
         slower_s         it then ran longer than alone
 
+    A collective that has started waits *waited_for_ranks_s* until the last rank's has; then it
+    moves.
+
     Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B]
     are None where a task moves no payload (``tasks/plan.py``); *average_power_w* is that of
     all GPUs while the task runs.
@@ -107,6 +110,7 @@ class TaskResult:
     predecessors_s: float = 0.0
     room_s: float = 0.0
     slower_s: float = 0.0
+    waited_for_ranks_s: float = 0.0  # of a collective, part of time_s
     energy: Mapping[str, float] = field(default_factory=dict)  # the same by component
     average_power_w: float = 0.0
     payload_bytes: float | None = None
@@ -283,6 +287,7 @@ class Result(Shown):
         fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
                             baseline, collectives on compute units, for every strategy; None where
                             nothing can overlap (one task, a single chain of tasks)
+        memory_bytes        of a GPU, if no two tasks share a buffer; of an iteration, as it is used
         energy_j            J of all GPUs, idle power included
         tasks               name -> times and energy of one task
         overlap             exposed and stretched time, own fraction, classes of operators, losses
@@ -305,6 +310,7 @@ class Result(Shown):
     overlap: OverlapResult
     power: PowerResult
     ranks: RankResult
+    memory_bytes: float = 0.0
     notes: Sequence[str] = ()
     trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     trace: Timeline | None = None  # what happened when, of a run that was asked for it
