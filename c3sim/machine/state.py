@@ -200,6 +200,11 @@ def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
     return tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in flows])
 
 
+def _computing(gpu: Gpu, flows: Sequence[Declared]) -> float:
+    """Share of the compute units on which arithmetic of *flows* runs."""
+    return min(1.0, sum(flow.computing for flow in flows) / gpu.compute_unit_count)
+
+
 class StateByClock:
     """State and power of a GPU at any clock, by what its flows declare and nothing else, so that
     flows which declare the same have the same. Each clock is worked out once.
@@ -243,12 +248,10 @@ class StateByClock:
                     f.freely,
                 )
             )
-        self._first = 0.0
+        self._first = sum(flow.memory_first for flow in loading)
         self._missing = 0.0  # B/s of memory asked for at full speed
-        units = sum(flow.computing for flow in loading)
-        self._computing = min(1.0, units / gpu.compute_unit_count)
+        self._computing = _computing(gpu, loading)
         for flow in loading:
-            self._first += flow.memory_first
             self._missing += min(flow.full, flow.through_ports) * flow.memory_bytes
         self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
