@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from c3sim.cli import complete
+from c3sim.cli.against import Against, Given, compared_by_strategy, other_of
 from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from c3sim.evaluation.differences import Differences
+    from c3sim.result import Result
 
 RUNS = 15  # about as many strategies can apply
 
@@ -26,6 +33,7 @@ def compare(
     ] = "all",
     node: NodeName = None,
     set_: Settings = None,
+    against: Against = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -36,6 +44,7 @@ def compare(
       c3sim compare gemm-beside-all-gather
       c3sim compare llama3-70b-o --strategies base,sp,rp:32,conccl
       c3sim compare gemm-beside-all-gather --set gpu.memory_side_cache.capacity='512 MiB' --json
+      c3sim compare gemm-beside-all-gather --against links.bandwidth='60 GB/s'
     """
     changes = settings(set_)
     from c3sim.api import compare as run_all
@@ -48,17 +57,31 @@ def compare(
     else:
         agree_to_run(agree, *prepare(workload, node, changes), runs)
     results = run_all(workload, node=node, strategies=strategies, set=changes)
+    found = None
+    if against:
+        given = Given(workload=workload, node=node, strategy="as_written", settings=changes)
+        found = compared_by_strategy(other_of(given, against)[0], given, results, agree)
     if as_json:
-        emit_json(
-            {
-                "workload": results[0].workload,
-                "node": results[0].node,
-                "ideal_speedup": results[0].ideal_speedup,
-                "strategies": {result.strategy: result.to_dict() for result in results},
-            }
-        )
+        emit_json(_data(results, found))
     else:
-        from c3sim.output.kit.layout import show
-        from c3sim.output.tables.run import compare_table
+        _print(results, found)
 
-        show(compare_table(results))
+
+def _data(results: Sequence[Result], found: Differences | None) -> dict[str, Any]:
+    return {
+        "workload": results[0].workload,
+        "node": results[0].node,
+        "ideal_speedup": results[0].ideal_speedup,
+        "strategies": {result.strategy: result.to_dict() for result in results},
+        **({"against": found.to_dict()} if found else {}),
+    }
+
+
+def _print(results: Sequence[Result], found: Differences | None) -> None:
+    from c3sim.output.kit.layout import show
+    from c3sim.output.tables.differences import differences_table
+    from c3sim.output.tables.run import compare_table
+
+    show(compare_table(results))
+    if found:
+        show(differences_table(found))
