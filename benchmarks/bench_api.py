@@ -1,4 +1,4 @@
-"""What a loop of ``c3sim.run(..., set=...)`` spends beside the simulation: files and checks.
+"""Time that a loop of ``c3sim.run(..., set=...)`` spends beside the simulation: files and checks.
 
     python benchmarks/bench_api.py [--json] [--quick]
 

@@ -1,4 +1,4 @@
-"""How the cost grows: of a symmetric scenario with the number of GPUs, of one completion with the
+"""Growth of the cost: of a symmetric scenario with the number of GPUs, of one completion with the
 flows at once.
 
     python benchmarks/bench_scaling.py [--quick] [--json] [--plot FILE]
@@ -49,7 +49,7 @@ def scenario(gpus: int, strategy: str) -> float:
     runs.forget()
     begin = process_time()
     result = evaluate_run(workload, node, strategy)
-    assert result.folded
+    assert result.ranks.folded
     return process_time() - begin
 
 
@@ -81,7 +81,7 @@ def completion(flows: int, shared: str, progress: type[Progress], ends: int) -> 
 
 
 def _ways(fluid: Fluid, flows: int, shared: str, random: Random) -> list[tuple[str, ...]]:
-    """What each flow uses."""
+    """The capacities that each flow uses."""
     if shared == "links":
         for link in range(-(-flows // 8)):
             fluid.capacity(f"link{link}", 50e9)

@@ -1,5 +1,4 @@
-"""How long scenarios and the study take, how many events and how much memory they need, beside the
-bounds asked of them.
+"""Times, events and memory of scenarios and of the study, beside the bounds asked of them.
 
     python benchmarks/bench_scenarios.py [--json] [--quick]
 

@@ -1,4 +1,4 @@
-"""How many flows per second the sharing solver solves, alone and beside the slow oracle in the same
+"""Flows per second that the sharing solver solves, alone and beside the slow oracle in the same
 run.
 
     python benchmarks/bench_sharing.py [--json]

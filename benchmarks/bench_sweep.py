@@ -1,4 +1,4 @@
-"""How many points of a sweep are run per second: ten thousand points of the main study's scenarios,
+"""Points of a sweep that are run per second: ten thousand points of the main study's scenarios,
 beside the bound.
 
     python benchmarks/bench_sweep.py [--json] [--quick] [--jobs N] [--all-splits]
@@ -102,7 +102,7 @@ def processor_seconds(plan: Plan) -> float:
 
 
 def overhead(plan: Plan) -> list[Row]:
-    """What of a point is not simulation: models built and checked, without running them."""
+    """The part of a point that is no simulation: models built and checked, without running them."""
     runner = PointRunner(plan.setup)
     points = [plan.point(number) for number in range(0, len(plan.indices), 6)][:200]
     begin = perf_counter()

@@ -7,7 +7,7 @@ InputError or InputErrors. What is returned shows itself in a notebook.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -82,17 +82,29 @@ def compare(
     node: AnyNode | None = None,
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """The workload under several strategies; ``all``: those that can apply to it."""
+    """The workload under several strategies; ``all``: those that can apply to it. *progress* hears
+    of each.
+    """
     model, target, notes = _prepared(workload, node, set)
     written = evaluate(model, target, "as_written") if isinstance(model, Described) else None
     names = strategies.split(",") if isinstance(strategies, str) else strategies
-    results = []
-    for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
-        with suppress(*((InputError, InputErrors) if strategies == "all" else ())):
+    results, left_out = [], dict[str, str]()
+    asked = [*STRATEGIES] if strategies == "all" else [name.strip() for name in names]
+    for number, name in enumerate(asked):
+        if progress is not None:
+            progress("strategies", number, len(asked))
+        try:
             result = evaluate(model, target, name)
-            results.append(result if written is None else _measured_by(written, result))
-    return Comparison(_noted(result, notes, model, target) for result in results)
+        except (InputError, InputErrors) as error:
+            if strategies != "all":
+                raise
+            left_out[name] = str(error)
+            continue
+        results.append(result if written is None else _measured_by(written, result))
+    every = (_noted(result, notes, model, target) for result in results)
+    return Comparison(every, left_out)
 
 
 def _measured_by(written: Result, result: Result) -> Result:
@@ -107,7 +119,7 @@ def _measured_by(written: Result, result: Result) -> Result:
         ideal_speedup=written.ideal_speedup,
         speedup=speedup,
         fraction_of_ideal=(speedup - 1) / most if written.fraction_of_ideal is not None else None,
-        own_fraction=result.fraction_of_ideal,
+        overlap=replace(result.overlap, own_fraction=result.fraction_of_ideal),
     )
 
 
@@ -120,10 +132,10 @@ def explain(
     limits: bool = False,
     progress: Progress | None = None,
 ) -> Explanation:
-    """Where the time of each task went: its slowdown split by cause. Of an iteration: where the
-    wall time, the exposed communication and the time of each operator class went. *limits*: also
-    which number binds each time, and which binds next; that takes many runs more. *progress* hears
-    of the runs behind it; left out, a notebook shows a bar for an iteration.
+    """The slowdown of each task, split by cause. Of an iteration: where the wall time, the exposed
+    communication and the time of each operator class went. *limits*: also which number binds each
+    time, and which next, by many runs more. *progress* hears of the runs behind it; left out, a
+    notebook shows a bar for an iteration.
     """
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext

@@ -25,7 +25,7 @@ __all__ = ["Again", "show_themselves"]
 
 @dataclass(frozen=True)
 class Again:
-    """How a run is repeated: *traced* with its timeline, *explained* by cause, where it can be."""
+    """A way to repeat a run: *traced* with its timeline, *explained* by cause, where it can be."""
 
     traced: Callable[[], Result]
     explained: Callable[[], Explanation] | None = None
@@ -66,8 +66,7 @@ def _parts(what: Any) -> list[str]:
 def _of_result(result: Result) -> list[str]:
     """Summary, timeline, causes."""
     from c3sim.output.notebook import html_of, image
-    from c3sim.output.tables.iteration import iteration_table
-    from c3sim.output.tables.run import explain_table, run_table
+    from c3sim.output.tables.run import explain_table, iteration_table, run_table
 
     if isinstance(result, IterationResult):
         parts = [html_of(iteration_table(result))]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from c3sim.models.capacity import Capacity
@@ -12,7 +14,18 @@ from c3sim.shown import Drawn, Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Counter", "DrawResult", "RankClass", "Result", "Span", "TaskResult", "Timeline"]
+__all__ = [
+    "Counter",
+    "DrawResult",
+    "OverlapResult",
+    "PowerResult",
+    "RankClass",
+    "RankResult",
+    "Result",
+    "Span",
+    "TaskResult",
+    "Timeline",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +52,7 @@ class Counter:
     the end of the run).
     """
 
-    # What was counted: a capacity; compute_units, power or clock of a GPU; dma for all its engines.
+    # Counted: a capacity; compute_units, power or clock of a GPU; dma for all its engines.
     place: Capacity
     unit: str  # "B/s", "Hz", "1", "W"
     times: Sequence[float]
@@ -150,32 +163,134 @@ class Losses:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OverlapResult:
+    """The overlap of communication and compute, and its cost. Times in s::
+
+        ideal_s        the least time: the longest chain of isolated times of tasks that wait for
+                       each other, or all that one resource has to do
+        own_fraction   fraction of ideal with the strategy's own isolated times of collectives
+        exposed_s      on the slowest rank communication runs or is waited for, and no compute
+        stretched_s    what contention adds to compute: the time in which compute runs on the
+                       slowest rank, less that of a run in which compute and communication share
+                       nothing; None where it was not asked for
+        classes        operator class -> busy_s, exposed_s, of a workload that has kernels of
+                       operators, as those from traces have
+        losses         where the overlap loses: to what
+
+    The same of an iteration, where compute is any operator.
+    """
+
+    ideal_s: float = 0.0
+    own_fraction: float | None = None
+    exposed_s: float = 0.0
+    stretched_s: float | None = None
+    classes: Mapping[str, ClassTime] = field(default_factory=dict)
+    losses: Losses | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PowerResult:
+    """Energy and power of all GPUs, idle power included.
+
+    *energy* [J] by component, a key of the node file, for display named in *component_names*;
+    *average_w* [W] over the wall time. Energies are not validated where no power was *measured*
+    (it is empty; docs/energy.md).
+    """
+
+    average_w: float = 0.0
+    energy: Mapping[str, float] = field(default_factory=dict)
+    component_names: Mapping[str, str] = field(default_factory=dict)
+    measured: str = ""
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per component: its *energy_j* and its *share* of all."""
+        import pandas as pd
+
+        names = [self.component_names.get(key, key) for key in self.energy]
+        frame = pd.DataFrame({"component": names, "energy_j": list(self.energy.values())})
+        return frame.assign(share=frame["energy_j"] / frame["energy_j"].sum())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankResult:
+    """Ranks, processes of one GPU each: their *count*, and how they were simulated.
+
+    *folded*: one GPU stood for all that do the same; *events* it took. *draws*: the ways in which
+    ranks may begin, empty where they are in step; *wall_p5_s*, *wall_p95_s* [s]: quantiles of the
+    wall time over them.
+    """
+
+    count: int = 1
+    folded: bool
+    events: int
+    wall_p5_s: float = 0.0
+    wall_p95_s: float = 0.0
+    draws: Sequence[DrawResult] = ()
+
+    def __index__(self) -> int:
+        """Their count, as ``result.ranks`` was before; it goes with the next version."""
+        said = "result.ranks is a record now; its number is result.ranks.count"
+        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        return self.count
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per draw: its *probability*, its *wall_s*, and how *late_s* each class begins."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "probability": draw.probability,
+                    "wall_s": draw.wall_s,
+                    "late_s": [each.late_s for each in draw.classes],
+                }
+                for draw in self.draws
+            ],
+            columns=["probability", "wall_s", "late_s"],
+        )
+
+
+#: Keys of ``to_dict``, in order; those that lie in a record of the result: where.
+_KEYS = {
+    **{key: key for key in ("workload", "node", "strategy", "wall_s", "serial_s")},
+    **{key: key for key in ("ideal_speedup", "speedup", "fraction_of_ideal")},
+    "own_fraction": "overlap.own_fraction",
+    "energy_j": "energy_j",
+    "tasks": "tasks",
+    **{key: f"ranks.{key}" for key in ("folded", "events")},
+    **{key: f"overlap.{key}" for key in ("ideal_s", "exposed_s", "stretched_s", "classes")},
+    **dict.fromkeys(("gpus", "ranks"), "ranks.count"),
+    **{key: f"ranks.{key}" for key in ("wall_p5_s", "wall_p95_s", "draws")},
+    "energy": "power.energy",
+    "average_power_w": "power.average_w",
+    "component_names": "power.component_names",
+    "energy_measured": "power.measured",
+    "losses": "overlap.losses",
+    **{key: key for key in ("notes", "trust")},
+}
+_RECORDS = ("overlap", "power", "ranks", "trace", "again")  # fields that are no keys
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Result(Shown):
     """One workload on one node under one strategy::
 
+        wall_s              of all tasks together; where ranks may begin in several ways, this and
+                            the times of tasks are medians over them, of the slowest rank
         serial_s            sum of the isolated times
-        ideal_s             the least time: the longest chain of isolated times of tasks that wait
-                            for each other, or all that one resource has to do
-        ideal_speedup       serial_s / ideal_s
         speedup             serial_s / wall_s
+        ideal_speedup       serial_s / overlap.ideal_s
         fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
-                            baseline, collectives on compute units, for every strategy
-        own_fraction        the same with the strategy's own isolated times of collectives
-        exposed_s           on the slowest rank communication runs or is waited for, and no compute
-        stretched_s         what contention adds to compute: the time in which compute runs on the
-                            slowest rank, less that of a run in which compute and communication
-                            share nothing; None where it was not asked for
-        classes             operator class -> busy_s, exposed_s, of a workload that has kernels of
-                            operators, as those from traces have
-        losses              where the overlap loses: to what
-        energy_j            J of all GPUs, idle power included; *energy*: by component, a key of the
-                            node file, for display named in *component_names*
-        average_power_w     over the wall time, of all GPUs
-        wall_p5_s, _p95_s   of the wall time over the *draws*, the ways in which ranks may begin;
-                            wall_s and the times of tasks are medians over them, of the slowest rank
+                            baseline, collectives on compute units, for every strategy; None where
+                            nothing can overlap (one task, a single chain of tasks)
+        memory_bytes        of a GPU, if no two tasks share a buffer; of an iteration, as it is used
+        energy_j            J of all GPUs, idle power included
+        tasks               name -> times and energy of one task
+        overlap             exposed and stretched time, own fraction, classes of operators, losses
+        power               mean power, energy by component
+        ranks               GPUs, how they were folded, the ways in which they may begin
 
-    Fractions are None where nothing can overlap (one task, a single chain of tasks). Energies are
-    not validated where no power was measured (*energy_measured* is empty; docs/energy.md).
+    Every figure stands in :meth:`to_dict` under its own name, wherever it lies here.
     """
 
     workload: str
@@ -186,30 +301,28 @@ class Result(Shown):
     ideal_speedup: float
     speedup: float
     fraction_of_ideal: float | None
-    own_fraction: float | None
     energy_j: float
     tasks: Mapping[str, TaskResult]
-    folded: bool
-    events: int
-    ideal_s: float = 0.0
-    exposed_s: float = 0.0
-    stretched_s: float | None = None
-    classes: Mapping[str, ClassTime] = field(default_factory=dict)
-    gpus: int = 1
-    ranks: int = 1  # processes, one per GPU
-    wall_p5_s: float = 0.0
-    wall_p95_s: float = 0.0
-    draws: Sequence[DrawResult] = ()  # empty: the ranks are in step
-    energy: Mapping[str, float] = field(default_factory=dict)
-    average_power_w: float = 0.0
-    component_names: Mapping[str, str] = field(default_factory=dict)
-    energy_measured: str = ""
-    losses: Losses | None = None
+    overlap: OverlapResult
+    power: PowerResult
+    ranks: RankResult
+    memory_bytes: float = 0.0
     notes: Sequence[str] = ()
     trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     trace: Timeline | None = None  # what happened when, of a run that was asked for it
     # Runs it once more, with its timeline or its causes, for whoever looks at it in a notebook.
     again: Any = field(default=None, repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A figure by its name of before; it goes with the next version."""
+            where = _KEYS.get(name, name)
+            if where == name:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            said = f"result.{name} is result.{where} now; the old name goes with the next version"
+            warnings.warn(said, DeprecationWarning, stacklevel=2)
+            return attrgetter(where)(self)
 
     def __repr__(self) -> str:
         fraction = self.fraction_of_ideal
@@ -242,23 +355,45 @@ class Result(Shown):
             ]
         )
 
+    def classes_frame(self) -> pd.DataFrame:
+        """A row per operator class: *busy_s*, *exposed_s*, and *share* of the wall time busy."""
+        import pandas as pd
+
+        rows = [
+            (name, times.busy_s, times.exposed_s, times.busy_s / self.wall_s)
+            for name, times in self.overlap.classes.items()
+        ]
+        return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "share"])
+
+    def by_key(self) -> dict[str, Any]:
+        """Every figure by its key of :meth:`to_dict`, as it is."""
+        own = [each.name for each in fields(self) if each.name not in (*_KEYS, *_RECORDS)]
+        return {key: attrgetter(where)(self) for key, where in _KEYS.items()} | {
+            name: getattr(self, name) for name in own
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``; the trace is left out."""
-        from dataclasses import asdict, replace
-
-        data = asdict(replace(self, trace=None, again=None))
-        del data["trace"], data["again"]
+        data: dict[str, Any] = asdict(_Data(self.by_key()))["by_key"]
         return data
+
+
+@dataclass(frozen=True)
+class _Data:
+    by_key: Mapping[str, Any]
 
 
 _SHOWN = 6  # tasks in one line
 
 
 def figures_of(result: Result | TaskResult) -> dict[str, Any]:
-    """Its fields that are numbers, by name; None for a number that there is not."""
-    values = {each.name: getattr(result, each.name) for each in fields(result)}
+    """Figures of it that are numbers, by key; None for a number that there is not."""
+    if isinstance(result, Result):
+        values = result.by_key()
+    else:
+        values = {each.name: getattr(result, each.name) for each in fields(result)}
     return {
         name: value
         for name, value in values.items()
-        if name not in ("folded", "trace", "again") and isinstance(value, int | float | None)
+        if name != "folded" and isinstance(value, int | float | None)
     }

@@ -1,4 +1,4 @@
-"""How what the functions of the interface return shows itself in a notebook.
+"""The look in a notebook of results that the interface returns.
 
 The classes stand below everything that draws, so they know only that they can be shown; ``api``
 hands in how (:data:`HOW`).

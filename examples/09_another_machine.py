@@ -9,7 +9,7 @@ GEMM = {"kind": "gemm", "m": 5120, "n": 5120, "k": 5120}
 
 
 def slowdown(node, held):
-    """Of the GEMM beside *held* compute units that other workgroups keep."""
+    """The slowdown of the GEMM beside *held* compute units that other workgroups keep."""
     tasks = {"hold": {"kind": "hold", "workgroups": held, "time": "50 ms"}, "gemm": GEMM}
     workload = parse_workload({"schema": 1, "name": "held", "node": node, "tasks": tasks})
     return c3sim.run(workload).tasks["gemm"].slowdown

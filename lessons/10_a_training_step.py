@@ -23,10 +23,10 @@ guess = None  # ms
 # %%
 STEP, NODE = "llama3-8b-training", "mi300x-8"
 result = c3sim.run(STEP, node=NODE)
-lesson.guess(guess, result.exposed_s * 1e3, "ms")
+lesson.guess(guess, result.overlap.exposed_s * 1e3, "ms")
 print(f"compute alone {result.compute_s * 1e3:.0f} ms, wall {result.wall_s * 1e3:.0f} ms")
 print(f"communication alone {result.communication_s * 1e3:.0f} ms")
-print(f"stretched {result.stretched_s * 1e3:.0f} ms")
+print(f"stretched {result.overlap.stretched_s * 1e3:.0f} ms")
 
 # %% [markdown]
 # ## Picture
@@ -36,7 +36,7 @@ without = c3sim.run(STEP, node=NODE, set={"parallel.prefetch": 0})
 axes = lesson.axes()
 for name, step in (("one layer ahead", result), ("no prefetch", without)):
     start = 0.0
-    parts = (step.compute_s, step.exposed_s, step.stretched_s)
+    parts = (step.compute_s, step.overlap.exposed_s, step.overlap.stretched_s)
     words = ("compute alone", "exposed", "stretched")
     for part, word, colour in zip(parts, words, ("#0072B2", "#E69F00", "#CC79A7"), strict=True):
         label = word if step is result else None
@@ -48,7 +48,7 @@ axes.legend(frameon=False, ncols=3, loc="upper left")
 lesson.show(axes, "Prefetching hides communication; what remains is exposed or stretches compute.")
 
 # %%
-shares = {name: each for name, each in result.classes.items() if each.busy_s > 0.001}
+shares = {name: each for name, each in result.overlap.classes.items() if each.busy_s > 0.001}
 axes = lesson.axes()
 places = list(range(len(shares)))
 busy = [each.busy_s * 1e3 for each in shares.values()]

@@ -51,7 +51,7 @@ def crossing() -> float:
 
 
 def best_pieces() -> float:
-    """Of 1, 2, 4 ... 32 pieces, the number with the shortest wall time for 256 MiB."""
+    """The number of pieces (1, 2, 4 ... 32) with the shortest wall time for 256 MiB."""
     return min((1, 2, 4, 8, 16, 32), key=lambda pieces: in_pieces(pieces, 256).wall_s)
 
 
@@ -95,10 +95,10 @@ def enough_engines() -> float:
 def exposed_without_prefetch() -> float:
     """Per cent of a training step on eight MI300X that is exposed when nothing is prefetched."""
     step = c3sim.run(STEP, node="mi300x-8", set={"parallel.prefetch": 0})
-    return 100 * step.exposed_s / step.wall_s
+    return 100 * step.overlap.exposed_s / step.wall_s
 
 
-# What typical mistakes lead to.
+# The results of typical mistakes.
 
 
 def waits_otherwise() -> tuple[float, float, float]:
@@ -136,4 +136,4 @@ def shares_otherwise() -> tuple[float, float]:
     """Lesson 10, in per cent: exposed with prefetch; without it, over the computation alone."""
     step = c3sim.run(STEP, node="mi300x-8")
     none = c3sim.run(STEP, node="mi300x-8", set={"parallel.prefetch": 0})
-    return 100 * step.exposed_s / step.wall_s, 100 * none.exposed_s / none.compute_s
+    return 100 * step.overlap.exposed_s / step.wall_s, 100 * none.overlap.exposed_s / none.compute_s

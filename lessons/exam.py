@@ -133,10 +133,11 @@ def engines() -> str:
 
 def exposed() -> str:
     step = c3sim.run(STEP, node="mi300x-8")
-    now, without = 100 * step.exposed_s / step.wall_s, exposed_without_prefetch()
+    overlap = step.overlap
+    now, without = 100 * overlap.exposed_s / step.wall_s, exposed_without_prefetch()
     return (
         f"From {without:.0f} % to {now:.0f} %. The first gather and the last scatter stay exposed."
-        f" Compute is stretched by {1e3 * (step.stretched_s or 0):.0f} ms: hiding is not free."
+        f" Compute is stretched by {1e3 * (overlap.stretched_s or 0):.0f} ms: hiding is not free."
     )
 
 

@@ -213,7 +213,10 @@ EXERCISES = {
         right=of.exposed_without_prefetch,
         unit="%",
         within=0.03,
-        hints=("set={'parallel.prefetch': 0}, node='mi300x-8'", "exposed_s / wall_s, times 100."),
+        hints=(
+            "set={'parallel.prefetch': 0}, node='mi300x-8'",
+            "overlap.exposed_s / wall_s, times 100.",
+        ),
         why="Nothing computes while weights come; one layer ahead hides nearly all of it.",
         mistakes={
             "that is with one layer ahead, as the file has it.": lambda: of.shares_otherwise()[:1],

@@ -1,4 +1,4 @@
-"""What every lesson uses: guesses, pictures, measurements, an exercise that checks its answer.
+"""Tools of every lesson: guesses, pictures, measurements, an exercise that checks its answer.
 
 lesson = Lesson(3)
 lesson.guess(guess, actual, "ms")          says how far off a guess was

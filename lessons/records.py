@@ -67,8 +67,8 @@ def _figures(record: Record) -> Iterator[Row]:
 
 
 def iteration(name: str) -> dict[str, tuple[float, float]]:
-    """Of the training or inference step *name* on two H200, in seconds: the measured median and
-    what was predicted, by mode: ``compute`` alone, ``communication`` alone, ``together``.
+    """Times of the training or inference step *name* on two H200 [s]: the measured median and what
+    was predicted, by mode: ``compute`` alone, ``communication`` alone, ``together``.
     """
     runs = {run["mode"]: run for run in _lines_of("h200-2-iterations-run1") if run["name"] == name}
     (predicted,) = (each for each in _lines_of("h200-2-iterations") if each["name"] == name)

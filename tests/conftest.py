@@ -4,9 +4,11 @@ compiled loops (needs numba). CI runs the laws this way too: python -m pytest --
 
 import gc
 from functools import partial
+from pathlib import Path
 
 import pytest
 from browser import chromium, find_chromium
+from refusals import Refusals
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,10 +16,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--compiled", action="store_true", help="simulate in compiled loops (needs numba)"
     )
     parser.addoption("--every-case", action="store_true", help="laws on every node and workload")
+    parser.addoption("--refusals-to", type=Path, help="tools/golden.py --collect asks for it")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before any test module imports it, give ``simulate`` another default."""
+    """Hear refusals; before any test module imports it, give ``simulate`` another default."""
+    config.pluginmanager.register(Refusals(folder=config.getoption("--refusals-to")), "refusals")
     if config.getoption("--compiled"):
         from c3sim.simulation import simulate
 

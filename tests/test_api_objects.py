@@ -1,5 +1,5 @@
-"""What the functions of the interface return: frames that hold what the objects hold, and texts of
-three lines, however many tasks there are.
+"""Results of the interface's functions: frames that hold what the objects hold, and texts of three
+lines, however many tasks there are.
 """
 
 import re
@@ -47,13 +47,33 @@ def test_a_result_is_a_row_per_task():
     )
 
 
+def test_names_of_before_warn_and_say_where_the_figure_is():
+    result = c3sim.run(PAIR, strategy="sp")
+    with pytest.warns(DeprecationWarning, match=r"result\.power\.average_w now"):
+        assert result.average_power_w == result.power.average_w > 0
+    with pytest.warns(DeprecationWarning, match=r"result\.ranks\.count"):
+        assert len(range(result.ranks)) == result.ranks.count == 8
+    with pytest.raises(AttributeError, match="no attribute 'wall'"):
+        _ = result.wall
+    assert result.to_dict()["own_fraction"] == result.overlap.own_fraction
+
+
+def test_energy_and_draws_are_frames_too():
+    """Shares add up to 1; ranks in step begin in one way only, which is no draw."""
+    result = c3sim.run(PAIR, strategy="sp")
+    frame = result.power.to_frame()
+    assert frame["energy_j"].sum() == pytest.approx(result.energy_j)
+    assert frame["share"].sum() == pytest.approx(1)
+    assert result.ranks.to_frame().empty and "late_s" in result.ranks.to_frame()
+
+
 def test_a_comparison_is_a_row_per_strategy_and_a_list_as_before():
     results = c3sim.compare(PAIR, strategies="base,conccl")
     frame = results.to_frame().set_index("strategy")
     assert list(frame.index) == [result.strategy for result in results] == ["base", "conccl"]
     for result in results:
         row = frame.loc[result.strategy]
-        assert all(row[field] == getattr(result, field) for field in FIELDS)
+        assert all(row[field] == result.by_key()[field] for field in FIELDS)
         assert row["tasks.gemm.slowdown"] == result.tasks["gemm"].slowdown
         assert results.to_dict()[result.strategy] == result.to_dict()
     assert len(lines(results)) == 3 and "shortest conccl" in lines(results)[1]

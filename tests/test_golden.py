@@ -6,7 +6,6 @@ CI runs the check itself (``.ci/run``), so that all records are predicted once.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 TOOLS = Path(__file__).parent.parent / "tools"
 sys.path.insert(0, str(TOOLS))
 
+import golden  # noqa: E402
 import golden_figures  # noqa: E402
 import golden_mistakes  # noqa: E402
 from golden_figures import add, differences, flat, read, write  # noqa: E402
@@ -22,9 +22,20 @@ from golden_figures import add, differences, flat, read, write  # noqa: E402
 FIGURES = {("pair", "wall_s"): 2e-3, ("pair", "tasks.gemm.kind"): "gemm", ("one", "wall_s"): 0.0}
 
 
-def golden(*words: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, str(TOOLS / "golden.py"), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+@pytest.fixture
+def tool(monkeypatch, capsys):
+    """Runs ``python tools/golden.py`` in this process: its exit code or last words, its output."""
+
+    def run(*words: str) -> tuple[object, str]:
+        monkeypatch.setattr(sys, "argv", ["golden.py", *words])
+        try:
+            code = golden.main()
+        except SystemExit as end:
+            code = end.code
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
 
 
 @pytest.fixture
@@ -100,18 +111,17 @@ def test_every_planted_mistake_has_its_message():
     assert known == set(golden_mistakes.planted()) and len(known) > 100
 
 
-def test_figures_are_written_with_a_reason_alone():
-    done = golden("--write", "--only", "examples")
-    assert done.returncode == 2 and "--write needs --why" in done.stderr
+def test_figures_are_written_with_a_reason_alone(tool):
+    code, said = tool("--write", "--only", "examples")
+    assert code == 2 and "--write needs --why" in said
 
 
-def test_an_unknown_part_is_refused_with_those_there_are():
-    done = golden("--only", "lwas")
-    assert done.returncode == 1 and "laws/teaching-4" in done.stderr
+def test_an_unknown_part_is_refused_with_those_there_are(tool):
+    assert "laws/teaching-4" in tool("--only", "lwas")[0]
 
 
 @pytest.mark.slow
-def test_a_planted_change_of_one_record_is_seen(tmp_path):
+def test_a_planted_change_of_one_record_is_seen(tool, tmp_path):
     """As CI calls it: one prediction of a suite 0.1 % longer than it is kept."""
     kept = read("suites/babelstream")
     rows = [
@@ -123,9 +133,9 @@ def test_a_planted_change_of_one_record_is_seen(tmp_path):
     verdict = tmp_path / "verdict.json"
     words = ("--only", "babelstream", "--validated", str(verdict))
     verdict.write_text(json.dumps({"cases": rows}), encoding="utf-8")
-    assert golden(*words).returncode == 0
+    assert tool(*words)[0] == 0
     rows[0]["predicted_us"] *= 1.001
     verdict.write_text(json.dumps({"cases": rows}), encoding="utf-8")
-    done = golden(*words)
-    assert done.returncode == 1 and f"{rows[0]['id']} {rows[0]['name']}" in done.stdout
-    assert "1 moved" in done.stdout and "(+0.1 %)" in done.stdout
+    code, said = tool(*words)
+    assert code == 1 and f"{rows[0]['id']} {rows[0]['name']}" in said
+    assert "1 moved" in said and "(+0.1 %)" in said

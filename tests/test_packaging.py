@@ -13,7 +13,7 @@ FOLDERS = {name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].ite
 
 
 def folder_of(package: str) -> Path:
-    """Where the sources of *package* lie: the longest mapped name it begins with, then its own
+    """The folder of the sources of *package*: the longest mapped name it begins with, then its own
     folders.
     """
     root = max((name for name in FOLDERS if f"{package}.".startswith(f"{name}.")), key=len)

@@ -1,4 +1,4 @@
-"""How the small pictures of docs/img/book are drawn: rows over time, curves, counters; few colours.
+"""Parts of the small pictures of docs/img/book: rows over time, curves, counters; few colours.
 
 tools/book_pictures.py says what is in them.
 """

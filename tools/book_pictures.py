@@ -97,7 +97,7 @@ def ideal() -> Axes:
 def exposed() -> Axes:
     result = run()
     axes = timeline(bars_of(result))
-    begin, end = 1e3 * (result.wall_s - result.exposed_s), 1e3 * result.wall_s
+    begin, end = 1e3 * (result.wall_s - result.overlap.exposed_s), 1e3 * result.wall_s
     axes.axvspan(begin, end, color=PINK, alpha=0.35, linewidth=0)
     axes.text((begin + end) / 2, 0.1, "exposed", ha="center", fontsize=9)
     return axes
@@ -106,12 +106,11 @@ def exposed() -> Axes:
 def stretched() -> Axes:
     result = run()
     gemm = result.tasks["gemm"]
-    assert result.stretched_s is not None
-    axes = timeline([("gemm", 0.0, gemm.end_s - result.stretched_s, BLUE), bars_of(result)[1]])
-    axes.barh(
-        0, 1e3 * result.stretched_s, 0.62, 1e3 * (gemm.end_s - result.stretched_s), color=PINK
-    )
-    middle = 1e3 * (gemm.end_s - result.stretched_s / 2)
+    longer = result.overlap.stretched_s
+    assert longer is not None
+    axes = timeline([("gemm", 0.0, gemm.end_s - longer, BLUE), bars_of(result)[1]])
+    axes.barh(0, 1e3 * longer, 0.62, 1e3 * (gemm.end_s - longer), color=PINK)
+    middle = 1e3 * (gemm.end_s - longer / 2)
     axes.text(middle, 0, "stretched", ha="center", va="center", fontsize=8)
     return axes
 
@@ -169,7 +168,7 @@ def strategies() -> Axes:
 
 
 def false_overlap() -> Axes:
-    """Of the time in which both run, what was saved, and what was not."""
+    """A picture of the time in which both run: the part saved, and the rest."""
     result = run()
     both = min(one.end_s for one in result.tasks.values())
     saved = result.serial_s - result.wall_s
@@ -199,7 +198,8 @@ def prefetch() -> Axes:
     step = "llama3-8b-training"
     steps = [c3sim.run(step, node=NODE, set={"parallel.prefetch": each}) for each in ahead]
     axes = small()
-    axes.barh([f"{each} ahead" for each in ahead], [1e3 * s.exposed_s for s in steps], color=PINK)
+    exposed = [1e3 * step.overlap.exposed_s for step in steps]
+    axes.barh([f"{each} ahead" for each in ahead], exposed, color=PINK)
     axes.invert_yaxis()
     axes.set_xlabel("exposed communication of a training step (ms)", fontsize=8)
     return axes
@@ -247,7 +247,7 @@ def gpu() -> Axes:
 
 
 def rates() -> Axes:
-    """What each level gives, on a logarithmic axis."""
+    """A picture of the rate of each level, on a logarithmic axis."""
     model = c3sim.load_hardware(NODE).node
     one = model.gpu
     found = {

@@ -20,8 +20,8 @@ Times = dict[Case, dict[str, float]]  # of each schedule [us]
 
 
 class Score(NamedTuple):
-    """Of one GEMM: the best schedule as *predicted* and as *measured*, what the first loses against
-    the second, Spearman's rank correlation, and the relative error of each time.
+    """Score of one GEMM: the best schedule as *predicted* and as *measured*, what the first loses
+    against the second, Spearman's rank correlation, and the relative error of each time.
     """
 
     predicted: str

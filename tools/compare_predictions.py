@@ -54,8 +54,8 @@ def measured(paths: Iterable[str | Path]) -> dict[tuple[bool, str], dict[str, An
 def errors(
     predictions: str | Path, records: Iterable[str | Path], kinds: Iterable[str] = ()
 ) -> Mapping[str, list[float]]:
-    """What is compared -> signed relative errors, one for each run; only of runs that have all
-    *kinds* of tasks.
+    """Figure -> signed relative errors, one for each run; only of runs that have all *kinds* of
+    tasks.
     """
     found: dict[str, list[float]] = defaultdict(list)
     runs = measured(records)

@@ -15,11 +15,10 @@ import argparse
 import sys
 from collections.abc import Collection, Sequence
 
-from c3sim.validation.compare.coverage import NOTICED, Sight, coverage, numbers_of
+from c3sim.validation.compare.coverage import NOTICED, Sight, numbers_of
 from c3sim.validation.compare.coverage_file import complaints, stale, stored, write
-from c3sim.validation.compare.coverage_suite import key_of, suites_of
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.coverage_suite import coverage, key_of, suites_of
+from c3sim.validation.compare.record_files import load, nodes_for
 
 MOST = 4  # stale suites that a check runs; each takes seconds to a minute of a core
 
@@ -67,7 +66,7 @@ def _new() -> Sequence[tuple[str, str]]:
 
 
 def _check(changed: Sequence[str], most: int, jobs: int) -> Sequence[str]:
-    """What is wrong with the stored sights of the suites that have *changed*."""
+    """Mistakes in the stored sights of the suites that have *changed*."""
     if len(changed) > most:
         return [f"{len(changed)} suites are stale; run: python tools/coverage.py"]
     wrong = []

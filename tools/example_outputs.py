@@ -19,7 +19,7 @@ def examples() -> list[Path]:
 
 
 def output(example: Path) -> str:
-    """What *example* prints when it is run from a folder that is not its own."""
+    """The output of *example*, run from a folder that is not its own."""
     run = subprocess.run(
         [sys.executable, str(example)], capture_output=True, text=True, cwd="/", timeout=120
     )

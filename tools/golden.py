@@ -73,7 +73,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _is_asked(name: str, only: Iterable[str]) -> bool:
-    """Whether one of *only* is *name*, as ``studies/conccl``, or a word of it."""
+    """True if one of *only* is *name*, as ``studies/conccl``, or a word of it."""
     return not only or any(one in (name, *name.split("/")) for one in only)
 
 

@@ -74,7 +74,7 @@ def add(found: Figures, case: str, figure: str, value: Value) -> None:
 
 
 def differences(old: Figures, new: Figures) -> list[Moved]:
-    """What moved, was lost or is new: the furthest first."""
+    """The figures that moved, were lost or are new: the furthest first."""
     moved = [
         Moved(*key, old.get(key), new.get(key))
         for key in [*old, *(key for key in new if key not in old)]

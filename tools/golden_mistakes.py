@@ -84,12 +84,20 @@ def elsewhere() -> Iterator[str]:
 
 
 def collect(tests: list[str]) -> None:
-    """Add the mistakes that *tests* plant to those that are known (tests/support/planting.py)."""
+    """Add the mistakes that *tests* plant to those that are known (tests/support/planting.py);
+    what *tests* hear from Python is kept instead of what they heard (tests/support/refusals.py).
+    """
     with tempfile.TemporaryDirectory() as folder:
         plugin = ["-p", "planting", "--planted", folder, "-o", "filterwarnings="]
-        command = [sys.executable, "-m", "pytest", "-q", *plugin, *tests]
+        heard = ["--refusals-to", folder]
+        command = [sys.executable, "-m", "pytest", "-q", *plugin, *heard, *tests]
         subprocess.run(command, cwd=ROOT, check=False)
         take_in(Path(folder))
+        sys.path.insert(0, str(ROOT / "tests" / "support"))
+        import refusals
+
+        moved = refusals.take_in(Path(folder))
+        print("\n".join([f"{len(moved)} tests hear other refusals", *moved[:20]]))
 
 
 def take_in(folder: Path) -> None:
@@ -115,7 +123,7 @@ def keep(known: Mapping[str, tuple[list[str], dict[str, str]]]) -> None:
 
 
 def _is_a_mistake(words: list[str], files: Mapping[str, str]) -> bool:
-    """Whether the command refuses."""
+    """True if the command refuses."""
     try:
         return answer(words, files)[0] == 2
     except Exception as error:  # what a test had replaced is not there

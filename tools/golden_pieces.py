@@ -1,4 +1,6 @@
-"""What the golden figures ask c3sim: all that is packaged, the examples, the cases of the laws."""
+"""The questions of the golden figures to c3sim: all that is packaged, the examples, the cases of
+the laws.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ SWEEPS = ("engine-sizing", "reducing-engines")  # constraints on the strategy: f
 
 
 class Piece(NamedTuple):
-    """What makes some figures of the file *name*."""
+    """A function that makes some figures of the file *name*."""
 
     name: str
     make: Callable[[], Figures]
@@ -65,7 +67,7 @@ def _listed() -> dict[str, list[str]]:
 
 
 def _c3sim(*words: str) -> str:
-    """What a command prints. A verdict that fails is one all the same."""
+    """The output of a command. A verdict that fails is one all the same."""
     command = [sys.executable, "-c", "from c3sim.cli import main; main()", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
@@ -163,7 +165,7 @@ def _laws(node: str) -> Figures:
 
 
 def _sums(timeline: Any) -> dict[str, float]:
-    """Of each row the number of spans and the sums of their starts and ends [s]; of each counter
+    """The number of spans of each row and the sums of their starts and ends [s]; of each counter
     the integral.
     """
     sums: dict[str, float] = {}

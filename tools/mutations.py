@@ -149,12 +149,12 @@ def pytest(copy: Path, tests: Sequence[str], *options: str) -> list[str]:
 
 
 def fails(test: str, failed: Sequence[str]) -> bool:
-    """Whether *test*, or one of its cases, is among those that *failed*."""
+    """True if *test*, or one of its cases, is among those that *failed*."""
     return any(one == test or one.startswith(f"{test}[") for one in failed)
 
 
 class Judged(NamedTuple):
-    """What `c3sim validate` says: figures by (suite, record, metric, name), missed bounds."""
+    """The answer of `c3sim validate`: figures by (suite, record, metric, name), missed bounds."""
 
     figures: dict[tuple[str, ...], float]
     missed: set[str]
@@ -186,7 +186,7 @@ def judged(copy: Path, *words: str) -> Judged:
 
 
 class Sight(NamedTuple):
-    """What noticed *mutation*, and what of what its entry names did not."""
+    """The tests and suites that noticed *mutation*, and those its entry names that did not."""
 
     mutation: Mutation
     noticed: tuple[str, ...]

@@ -76,7 +76,7 @@ def predicted(iteration: Iteration, node: str) -> dict[str, Any]:
         "together_s": round(found.wall_s, 6),
         "compute_s": round(alone.compute_s, 6),
         "communication_s": round(found.communication_s, 6),
-        "exposed_s": round(found.exposed_s, 6),
+        "exposed_s": round(found.overlap.exposed_s, 6),
         "host_bound": found.host_bound,
     }
 

@@ -32,7 +32,7 @@ PREDICTIONS = ROOT / "docs" / "predictions"
 RECORDS = ROOT / "validation" / "data" / "h200"
 COLUMNS = ("given", "sum", "constant")  # of docs/validation.md
 COMMAND = "explain gemm-beside-all-gather --strategy sp"
-#: What README.md says, a point an item; figures in braces are filled in.
+#: The text of README.md, a point an item; figures in braces are filled in.
 TRUST = (
     "**The rule.** Parameters come from data sheets and from runs of one task alone. Runs of a"
     " GEMM beside a collective are only predicted.",
@@ -54,11 +54,11 @@ TRUST = (
     " the model {mi300x-8 others wall given}. Nothing was fitted to them, but they were looked at"
     " while mechanisms were chosen. All are all-reduces or stress kernels.",
     "**Published means on MI300X** (ConCCL, arXiv 2412.14335). What is not known about those runs,"
-    " and the intervals of parameters, leave a band of the mean fraction of ideal (100 %: the"
-    " ideal with the collective on compute units, which DMA engines can pass); in brackets the"
-    " published mean: {means}. {inside} of {known} published means lie inside, but bands as wide as"
-    " these say little. The published order of the strategies holds in {order} % of the draws;"
-    " least often holds {weakest}.",
+    " and the intervals of parameters, weighed by isolated times, leave a band of the mean fraction"
+    " of ideal (100 %: the ideal with the collective on compute units, which DMA engines can pass);"
+    " in brackets the published mean: {means}. {inside} of {known} published means lie inside. The"
+    " published order of the strategies holds in {order} % of the draws; least often holds"
+    " {weakest}.",
 )
 
 
@@ -180,7 +180,7 @@ def trust(answer: Mapping[str, Any], blind: Mapping[str, Blind]) -> str:
 
 
 def output(command: str) -> str:
-    """What ``c3sim`` *command* prints."""
+    """The output of ``c3sim`` *command*."""
     result = CliRunner().invoke(app, command.split())
     if result.exit_code:
         raise SystemExit(result.output)
@@ -215,7 +215,7 @@ def means_table(answer: Mapping[str, Any]) -> str:
 
 
 def order_table(answer: Mapping[str, Any]) -> str:
-    """How often each pair of the published order holds, as Markdown."""
+    """The share of draws in which each pair of the published order holds, as Markdown."""
     lines = [
         "| published order | as run, points | 5 % to 95 % | holds in | moved most by |",
         "|---|---:|---:|---:|---|",

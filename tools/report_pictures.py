@@ -17,8 +17,7 @@ from pathlib import Path
 from c3sim.experiments.sweep import sweep
 from c3sim.output.page import write_report
 from c3sim.output.pictures.draw import draw_results
-from c3sim.output.results.table import read_results
-from c3sim.output.results.where import select
+from c3sim.output.results.table import read_results, select
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMAND = "c3sim sweep engines.yaml --out results --report page.html"
@@ -54,7 +53,7 @@ def main() -> None:
 
 
 def photograph(address: str, picture: Path, profile: Path) -> None:
-    """What a browser shows at *address*."""
+    """The picture that a browser shows at *address*."""
     browser = (
         os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     )

@@ -40,7 +40,7 @@ def bus_bandwidth(nodes: int, size: str, way: dict[str, object]) -> float:
     result = c3sim.run("all-reduce-across-nodes", set=settings)
     number, unit = size.split()
     count = float(number) * {"GiB": 2**30, "MiB": 2**20}[unit]
-    return count / result.wall_s * 2 * (result.gpus - 1) / result.gpus / 1e9
+    return count / result.wall_s * 2 * (result.ranks.count - 1) / result.ranks.count / 1e9
 
 
 def draw_nodes(axes: Axes) -> None:

@@ -33,12 +33,12 @@ def lessons() -> list[Path]:
 
 
 def title(text: str) -> str:
-    """Of a lesson: its first heading."""
+    """The first heading of a lesson."""
     return text.splitlines()[1].removeprefix("# # ")
 
 
 def section(text: str, name: str) -> str:
-    """What stands below the heading *name* of a lesson, up to the next cell; without its marks."""
+    """The text below the heading *name* of a lesson, up to the next cell; without its marks."""
     found = re.search(rf"^# ## {name}\n#\n((?:#.*\n)+)", text, re.MULTILINE)
     assert found, f"no section {name}"
     lines = (line.removeprefix("#").removeprefix(" ") for line in found[1].splitlines())

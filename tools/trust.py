@@ -8,8 +8,7 @@ from pathlib import Path
 from c3sim.output.kit.files import write_text
 from c3sim.validation.compare.figures import compare
 from c3sim.validation.compare.measurements import merge
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.trust import derive, text
 
 FILE = Path(__file__).parents[1] / "hwmodels" / "trust.json"

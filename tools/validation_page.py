@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from c3sim.output.kit.files import write_text
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages.markdown_page import markdown
 

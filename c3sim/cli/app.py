@@ -48,8 +48,7 @@ def c3sim(
         Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """What happens to a GEMM and a collective that run at the same time on the GPUs of a node, and
-    why.
+    """Simulate a GEMM and a collective that run at the same time on the GPUs of a node, and why.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ def card_of(loaded: LoadedNode, name: str, changes: Settings) -> tuple[dict[str,
         plain = load_hardware(name)
         inherited += left_behind(plain.provenance, plain.node, node, map(canonical, changes))
     totals, bounds = list(totals_of(node)), list(bounds_of(node))
-    warnings = [f"contradiction: {path} {why}" for path, why in contradictions(node)]
+    warnings = [f"contradiction: {path} {why}" for path, why, _ in contradictions(node)]
     warnings += implausible(node)
     data = {
         "totals": [each._asdict() for each in totals],

@@ -13,11 +13,10 @@ from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from c3sim.evaluation.comparison import Comparison
     from c3sim.evaluation.differences import Differences
-    from c3sim.result import Result
 
+OF_ALL = ("workload", "node", "ideal_speedup")  # figures that all strategies share
 RUNS = 15  # about as many strategies can apply
 
 
@@ -49,6 +48,7 @@ def compare(
     changes = settings(set_)
     from c3sim.api import compare as run_all
     from c3sim.api import prepare
+    from c3sim.cli.progress import progress
     from c3sim.spec.reading.loading import is_iteration
 
     agree, runs = agreeing(yes), RUNS if strategies == "all" else 1 + strategies.count(",")
@@ -56,7 +56,8 @@ def compare(
         agree_to_iteration(agree, workload, node, changes, runs)
     else:
         agree_to_run(agree, *prepare(workload, node, changes), runs)
-    results = run_all(workload, node=node, strategies=strategies, set=changes)
+    with progress() as tell:
+        results = run_all(workload, node=node, strategies=strategies, set=changes, progress=tell)
     found = None
     if against:
         given = Given(workload=workload, node=node, strategy="as_written", settings=changes)
@@ -67,17 +68,13 @@ def compare(
         _print(results, found)
 
 
-def _data(results: Sequence[Result], found: Differences | None) -> dict[str, Any]:
-    return {
-        "workload": results[0].workload,
-        "node": results[0].node,
-        "ideal_speedup": results[0].ideal_speedup,
-        "strategies": {result.strategy: result.to_dict() for result in results},
-        **({"against": found.to_dict()} if found else {}),
-    }
+def _data(results: Comparison, found: Differences | None) -> dict[str, Any]:
+    first = {name: getattr(results[0], name) for name in OF_ALL}
+    data = {**first, "strategies": results.to_dict(), "left_out": results.left_out}
+    return data | ({"against": found.to_dict()} if found else {})
 
 
-def _print(results: Sequence[Result], found: Differences | None) -> None:
+def _print(results: Comparison, found: Differences | None) -> None:
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.differences import differences_table
     from c3sim.output.tables.run import compare_table

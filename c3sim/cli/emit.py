@@ -1,4 +1,4 @@
-"""Where output goes: results to standard output, remarks to standard error."""
+"""Output: results to standard output, remarks to standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends: bad input is one line and exit code 2, an interrupt one line and 130."""
+"""Ends of commands: bad input is one line and exit code 2, an interrupt one line and 130."""
 
 from __future__ import annotations
 

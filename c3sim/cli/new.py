@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from c3sim.spec.reading.hardware import LoadedNode
 
-#: What most often differs, by its path in a node: written as comments, with the value so far.
+#: Paths in a node that most often differ: written as comments, with the value so far.
 _OFTEN = (
     "gpus",
     "links.raw_bandwidth",

@@ -74,8 +74,7 @@ def plot(
     from c3sim.output.kit.files import check_writable
     from c3sim.output.kit.look import SUFFIXES
     from c3sim.output.pictures.draw import draw_results
-    from c3sim.output.results.table import read_results
-    from c3sim.output.results.where import select
+    from c3sim.output.results.table import read_results, select
 
     target = out or f"{Path(file).resolve().stem}.png"
     check_writable(target, (*SUFFIXES, *PAGES))

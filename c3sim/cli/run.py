@@ -111,7 +111,7 @@ def run(
     from c3sim.output.kit.layout import show
 
     if isinstance(result, IterationResult):
-        from c3sim.output.tables.iteration import iteration_table
+        from c3sim.output.tables.run import iteration_table
 
         show(iteration_table(result))
     else:

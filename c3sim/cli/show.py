@@ -102,7 +102,8 @@ def _resolved(name: str, changes: SetValues) -> str:
     by_hand = [f"{path}={value}" for path, value in changes.items()]
     head = "  ".join([f"{name}, every value of it, by: c3sim show --resolved", *by_hand])
     loaded = _with_settings(name, changes)
-    refuse_contradictions(loaded.node, loaded.provenance)
+    files = [leaf.file for leaf in loaded.provenance.values()]
+    refuse_contradictions(loaded.node, loaded.provenance, files)
     return node_text(loaded, head)
 
 

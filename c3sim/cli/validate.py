@@ -173,8 +173,7 @@ def _verdict(
     from c3sim.validation.compare import effort
     from c3sim.validation.compare.bounds import FILE, load_bounds
     from c3sim.validation.compare.measurements import merge
-    from c3sim.validation.compare.nodes import nodes_for
-    from c3sim.validation.compare.record_files import are_packaged, load
+    from c3sim.validation.compare.record_files import are_packaged, load, nodes_for
     from c3sim.validation.compare.verdict import validate as compare
 
     limits = load_bounds(bounds or FILE)

@@ -90,7 +90,7 @@ class Fluid:
 
     @property
     def solves(self) -> int:
-        """How often rates were solved."""
+        """The number of times that rates were solved."""
         return self._progress.solves
 
     @property

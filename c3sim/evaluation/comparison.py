@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from c3sim.result import Result, figures_of
@@ -12,7 +13,13 @@ if TYPE_CHECKING:
 
 
 class Comparison(list[Result], Shown):
-    """A result for each strategy, in the order in which they were asked for."""
+    """A result for each strategy, in the order in which they were asked for. *left_out*: why those
+    of all strategies that cannot apply are not there.
+    """
+
+    def __init__(self, results: Iterable[Result] = (), left_out: Mapping[str, str] | None = None):
+        super().__init__(results)
+        self.left_out = dict(left_out or {})
 
     def to_frame(self) -> pd.DataFrame:
         """A row per strategy: every figure of the run, and ``tasks.NAME.FIGURE`` of its tasks."""

@@ -9,7 +9,17 @@ from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
-from c3sim.result import ClassTime, DrawResult, RankClass, Result, TaskResult
+from c3sim.models.memory import operand_bytes
+from c3sim.result import (
+    ClassTime,
+    DrawResult,
+    OverlapResult,
+    PowerResult,
+    RankClass,
+    RankResult,
+    Result,
+    TaskResult,
+)
 from c3sim.schedules import expanded
 from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.draws import weighted_quantile
@@ -69,34 +79,51 @@ def evaluate_run(
         strategy=strategy,
         wall_s=run.end,
         serial_s=shared.serial,
-        ideal_s=shared.least,
         ideal_speedup=shared.ideal_speedup,
         speedup=shared.speedup,
         fraction_of_ideal=shared.fraction,
-        own_fraction=own.fraction,
-        exposed_s=run.exposure.exposed,
-        stretched_s=_stretched(best.workload, node, run, alone) if stretched else None,
-        classes=_classes(best.workload, run),
+        memory_bytes=sum(map(operand_bytes, given.tasks.values())),
         energy_j=run.energy,
-        gpus=node.ranks,
-        ranks=node.ranks,
-        wall_p5_s=_quantile(run, 0.05),
-        wall_p95_s=_quantile(run, 0.95),
-        draws=[_draw(outcome) for outcome in run.outcomes],
-        energy=by_component(node, run.account),
-        average_power_w=run.energy / run.end,
-        component_names=components_of(node),
-        energy_measured=node.gpu.energy.measured,
         tasks={
             name: _task_result(node, name, task, run, alone[name])
             for name, task in best.workload.tasks.items()
         },
-        folded=run.folded,
-        events=run.events,
-        losses=lost,
+        overlap=OverlapResult(
+            ideal_s=shared.least,
+            own_fraction=own.fraction,
+            exposed_s=run.exposure.exposed,
+            stretched_s=_stretched(best.workload, node, run, alone) if stretched else None,
+            classes=_classes(best.workload, run),
+            losses=lost,
+        ),
+        power=power_result(node, run.account, run.energy, run.end),
+        ranks=_ranks(node, run),
         notes=notes(about) if noted else (),
         trust=nearest(node, best.workload) if noted else "",
         trace=run.timeline,
+    )
+
+
+def power_result(
+    node: Node, account: Mapping[str, float], energy: float, wall: float
+) -> PowerResult:
+    """Power of a run of *wall* s; *account*: J by name of the energy, *energy* in all."""
+    return PowerResult(
+        average_w=energy / wall,
+        energy=by_component(node, account),
+        component_names=components_of(node),
+        measured=node.gpu.energy.measured,
+    )
+
+
+def _ranks(node: Node, run: Run) -> RankResult:
+    return RankResult(
+        count=node.ranks,
+        folded=run.folded,
+        events=run.events,
+        wall_p5_s=_quantile(run, 0.05),
+        wall_p95_s=_quantile(run, 0.95),
+        draws=[_draw(outcome) for outcome in run.outcomes],
     )
 
 

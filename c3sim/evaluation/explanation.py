@@ -1,4 +1,4 @@
-"""Where the time of each task went: its slowdown split by cause.
+"""The slowdown of each task, split by cause.
 
 The run is repeated with kinds of sharing taken away (each task gets, say, the memory to itself).
 With T(S) the time of a task where the kinds S are shared, n kinds in all::

@@ -1,4 +1,4 @@
-"""How well tasks overlapped, against how well they could have: pure arithmetic on times.
+"""The overlap of tasks, against the best possible one: pure arithmetic on times.
 
     serial = sum of the isolated times      ideal speedup = serial / least time
     speedup = serial / wall                 fraction of ideal = (speedup - 1) / (ideal speedup - 1)
@@ -65,7 +65,7 @@ def overlap(isolated: Sequence[float], wall: float, least: float | None = None) 
     return Overlap(serial, least, ideal, speedup, fraction)
 
 
-#: What the host pays for commands of engines (spec/host.py).
+#: The host's cost of engine commands (spec/host.py).
 _OF_COMMANDS = (
     *("copy_time", "first_copy_time", "pull_time", "batch_time", "batch_copy_time"),
     *("packet_time", "doorbell_time", "signal_time"),

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from c3sim.evaluation.losses import Overlap, loss_note, one_after_the_other
 from c3sim.evaluation.trust import conditions, outside
+from c3sim.models.memory import operand_bytes
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
-from c3sim.strategies.rewrites import REDUCTIONS
+from c3sim.strategies.rewrites import REDUCTIONS, staying_note
 from c3sim.strategies.table import Best, Candidate, exhaustive
 from c3sim.tasks.kind import ENGINES
 
@@ -54,6 +55,7 @@ def notes(on: Noted) -> tuple[str, ...]:
         texts.append(
             "what-if: DMA engines that reduce (gpu.dma_engines.reduce_bandwidth); none is known to"
         )
+    texts += filter(None, [staying_note(best.candidate.name, best.workload, node)])
     texts += _of_the_choice(on)
     texts += [] if on.pair is None else [_against_the_whole(on.pair, node, best)]
     texts += filter(None, [loss_note(on.lost)])
@@ -61,7 +63,18 @@ def notes(on: Noted) -> tuple[str, ...]:
         texts.append("nothing can overlap: every task waits for another one, or for what it uses")
     if best.run.end < on.common.least * (1 - ROUNDING):
         texts.append("faster than ideal: " + _reason(best, node, on.own.least))
+    texts += _memory(on.workload, node)
     return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
+
+
+def _memory(workload: Workload, node: Node) -> Iterator[str]:
+    """A warning where the tasks do not fit side by side: together, if no two share a buffer."""
+    needed, capacity = sum(map(operand_bytes, workload.tasks.values())), node.gpu.hbm.capacity
+    if needed > capacity:
+        yield (
+            f"warning: tasks work on {needed / 2**30:.4g} GiB per GPU, which has"
+            f" {capacity / 2**30:.4g} GiB; they fit only if they share buffers"
+        )
 
 
 def _of_the_choice(on: Noted) -> Iterator[str]:
@@ -89,7 +102,7 @@ def _against_the_whole(pair: Workload, node: Node, best: Best) -> str:
 
 
 def _out_of_step(best: Best) -> list[str]:
-    """How far apart the ways lie in which ranks may begin; a jitter that none of them has."""
+    """The distance between the ways in which ranks may begin; a jitter that none of them has."""
     host, ways = best.workload.host, best.run.outcomes
     if host.jitter and host.release == "event":
         return [f"jitter {IDLE}: one event lets the ranks begin (workload.host.release)"]

@@ -14,10 +14,11 @@ mean have a band; all of them where none is published.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.experiments.bands import Parameter, parameters_of
@@ -25,7 +26,10 @@ from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.draws import (
     Change,
     Condition,
+    Draw,
+    Drawing,
     Fractions,
+    Measured,
     Rerun,
     Target,
     conditions,
@@ -35,6 +39,8 @@ from c3sim.experiments.draws import (
     of_parameters,
     replay,
 )
+from c3sim.experiments.facts import Screened, Values, conditioned, excluding, screen
+from c3sim.experiments.lost import points_lost
 from c3sim.experiments.pairs import other_means
 from c3sim.experiments.study import Asked, Row, grouped, with_settings
 from c3sim.iterations.described import evaluate
@@ -76,8 +82,8 @@ class Sums:
         return total
 
     def pair_changes(self, targets: Mapping[str, Target]) -> list[Change]:
-        """What other tables alone do to each of *targets*, by the name of a strategy: the 5th and
-        the 95th percentile.
+        """The effect of other tables alone on each of *targets*, by the name of a strategy: the 5th
+        and the 95th percentile.
         """
         import numpy as np
 
@@ -99,12 +105,19 @@ class Sums:
         ]
 
 
+EVERY = 3  # of so many scenarios one shows what one thing alone does: a third of the time
+#: A band this wide cannot tell.
+WIDE = 0.3
+SURE = 0.95  # of the sums: the order of two holds
+
+
 def mean_band(name: str, sums: Sums, published: float | None, changes: Sequence[Change]) -> Row:
     import numpy as np
 
     low, middle, high = (float(end) for end in np.quantile(sums.of({name: 1.0}), (0.05, 0.5, 0.95)))
     tables = sums.tables.get(name)
     ends = np.quantile(np.array(tables), (0.05, 0.95)) if tables else None
+    allowed = [change for change in changes if not change.excluded_by]
     return Row(
         usual=sums.own[name],
         low=low,
@@ -113,8 +126,17 @@ def mean_band(name: str, sums: Sums, published: float | None, changes: Sequence[
         **({} if ends is None else {"pairs": [float(ends[0]), float(ends[1])]}),
         published=published,
         inside=None if published is None else low <= published <= high,
-        most=moved(changes, {name: 1.0}),
+        verdict=None if published is None else _verdict(low, published, high),
+        most=moved(allowed, {name: 1.0}),
     )
+
+
+def _verdict(low: float, published: float, high: float) -> str:
+    if low > published:
+        return "outside, too much overlap"
+    if high < published:
+        return "outside, too little overlap"
+    return "inside" if high - low <= WIDE else "inside, too wide to tell"
 
 
 def moved(changes: Sequence[Change], target: Target) -> Row | None:
@@ -122,11 +144,11 @@ def moved(changes: Sequence[Change], target: Target) -> Row | None:
     change = largest(changes, target)
     if change is None:
         return None
-    return Row(name=change.name, value=change.value, by=change.on(target))
+    return Row(kind=change.kind, name=change.name, value=change.value, by=change.on(target))
 
 
 def order_of(groups: Sequence[Sequence[str]], sums: Sums, changes: Sequence[Change]) -> Row | None:
-    """How often *groups* come in this order; None where fewer than two are left."""
+    """The share of draws with *groups* in this order; None where fewer than two are left."""
     known = [[name for name in group if name in sums.own] for group in groups]
     known = [group for group in known if group]
     if len(known) < 2:
@@ -150,15 +172,17 @@ def _margin(
     low, high = (float(end) for end in np.quantile(values, (0.05, 0.95)))
     target = {higher: 1.0, lower: -1.0}
     # a table that is low for one strategy need not be low for the other
-    alone = [change for change in changes if change.kind != "pairs"]
+    alone = [change for change in changes if change.kind != "pairs" and not change.excluded_by]
     raising = [change for change in alone if change.on(target) > 0]
+    holds = float(np.mean(values > 0))
     return Row(
         lower=lower,
         higher=higher,
         usual=sums.own[higher] - sums.own[lower],
         low=low,
         high=high,
-        holds=float(np.mean(values > 0)),
+        holds=holds,
+        verdict="holds" if holds >= SURE else "fails" if holds <= 1 - SURE else "open",
         most=moved(alone, target),
         best=moved(raising, target),
     )
@@ -167,67 +191,217 @@ def _margin(
 Outcomes = Mapping[str, Row]  # of a case, by strategy
 
 
-def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) -> Row | None:
-    """The band of the study, whose *cases* came out as *found*. None: neither draws nor other
-    tables are asked for. Raises InputError.
+@dataclass(frozen=True, kw_only=True)
+class _Subject:
+    """What is drawn about: the *names* of the strategies, their *own* means, the cases that draws
+    rerun with their outcomes (*kept*) and the *usual* means over those; one thing alone is tried in
+    *some* of them.
     """
-    study, asked_for = asked.study, asked.options
-    if study.band is None and study.pool is None:
-        return None
-    band = study.band or Band()
+
+    names: list[str]
+    own: Fractions
+    kept: list[tuple[Case, Row]]
+    reruns: list[Rerun]
+    usual: Fractions
+    some: list[tuple[Case, Row]]
+    usual_of_some: Fractions
+    parameters: tuple[Parameter, ...]
+    known: list[list[Condition]]
+
+    @property
+    def single(self) -> list[Condition]:
+        """Every alternative condition, alone."""
+        return [condition for of in self.known for condition in of]
+
+
+def _subject(
+    asked: Asked, band: Band, cases: Sequence[Case], found: Sequence[Outcomes]
+) -> _Subject:
+    study = asked.study
     published = study.published.get("mean_fraction_of_ideal") or {}
     names = [name for name in study.strategies if name in published] or list(study.strategies)
     own = _usual(names, found)
     names = list(own)
     kept = [
-        (case, each)
+        (case, Row(each))
         for case, each in zip(cases, found, strict=True)
         if case.name.partition(",")[0] not in band.skip
     ]
-    reruns = [Rerun(case=case, strategies={name: name for name in names}) for case, _ in kept]
-    usual = _usual(names, [each for _, each in kept])
-    parameters = _parameters(asked, cases) if study.band is not None else ()
-    known = _conditions(band, cases)
-    count = asked_for.draws or band.draws
-    single = [condition for of in known for condition in of]
+    return _Subject(
+        names=names,
+        own=own,
+        kept=kept,
+        reruns=[Rerun(case=case, strategies={name: name for name in names}) for case, _ in kept],
+        usual=_usual(names, [each for _, each in kept]),
+        some=kept[::EVERY],
+        usual_of_some=_usual(names, [each for _, each in kept[::EVERY]]),
+        parameters=_parameters(asked, cases) if study.band is not None else (),
+        known=_conditions(band, cases),
+    )
+
+
+def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) -> Row | None:
+    """The band of the study, whose *cases* came out as *found*. None: neither draws nor other
+    tables are asked for. Raises InputError.
+    """
+    study = asked.study
+    if study.band is None and study.pool is None:
+        return None
+    band = study.band or Band()
+    of = _subject(asked, band, cases, found)
+    count = asked.options.draws or band.draws
     one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
-    asked.ask(one, (count + len(single)) * len(kept) * len(names))
-    draws = draws_of(parameters, known, count, band.seed)
-    replayed = replay(reruns, [*(each.draw for each in single), *draws], asked, what="draws")
-    of_draws = [measured for measured in replayed[len(single) :] if measured]
-    tables = _tables(asked, names, cases)
-    sums = Sums(own, usual, [means for measured in of_draws for means in measured], tables)
-    changes = [
-        of_condition(condition, means, usual)
-        for condition, measured in zip(single, replayed, strict=False)
-        for means in measured
-    ]
-    groups = study.published.get("order") or []
-    order = order_of(groups, sums, ())
-    targets: list[Target] = [{name: 1.0} for name in names]
-    if order is not None:
-        targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
-    few = _one_of_each(kept, names)
-    changes += of_parameters(parameters, few, reruns, usual, targets, asked)
-    changes += sums.pair_changes({name: {name: 1.0} for name in names})
-    order = order_of(groups, sums, changes)
+    asked.ask(one, (2 * count + len(of.single)) * len(of.kept) * len(of.names))
+    prior = draws_of(of.parameters, of.known, count, band.seed)
+    facts = _facts(asked, band, of, cases)
+    agreeing = _agreeing(asked, facts, of, cases, count)
+    replayed = replay(of.reruns, [*prior, *agreeing], asked, what="draws")
+    tables = _tables(asked, of.names, cases)
+    of_prior = _sums(of, replayed[: len(prior)], tables)
+    sums = _sums(of, replayed[len(prior) :], tables) if agreeing else of_prior
+    changes = _changes(asked, of, cases, facts, sums)
+    published = study.published.get("mean_fraction_of_ideal") or {}
+    bands = {name: mean_band(name, sums, published.get(name), changes) for name in of.names}
+    if agreeing:
+        for name, each in bands.items():
+            before = mean_band(name, of_prior, None, ())
+            each["prior"] = [before.low, before.high]
+    for each in bands.values():
+        each["narrow"] = _narrowing(study, each)
+    order = order_of(study.published.get("order") or [], sums, changes)
+    ran = [measured for measured in replayed if measured]
     return Row(
         drawn=Row(
-            draws=len(of_draws),
-            failed=len(draws) - len(of_draws),
-            yardsticks=max((len(measured) for measured in of_draws), default=1),
+            draws=sum(bool(each) for each in replayed[: len(prior)]),
+            failed=sum(not each for each in replayed),
+            yardsticks=max((len(measured) for measured in ran), default=1),
             seed=band.seed,
-            parameters=len(parameters),
+            parameters=len(of.parameters),
             tables=max((len(means) for means in tables.values()), default=0),
             skipped=band.skip,
-            assumptions=[_for_readers(study, of) for of in known],
+            some=[case.name for case, _ in of.some],
+            assumptions=[_for_readers(study, alternatives) for alternatives in of.known],
+            **_screening(facts, agreeing),
         ),
-        strategies={name: mean_band(name, sums, published.get(name), changes) for name in names},
-        changes=[
-            Row(kind=each.kind, name=each.name, value=each.value, by=each.by) for each in changes
-        ],
+        strategies=bands,
+        changes=[_change_row(each) for each in changes],
+        lost=points_lost([_as_chosen(one, of.names) for one in of.some], asked),
+        **({"facts": facts.screened.rows(facts.usual)} if facts is not None else {}),
         **({"order": order} if order is not None else {}),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Facts:
+    """Draws *screened* by isolated facts, the *rows* at which they lie, and what the facts are as
+    run (*usual*).
+    """
+
+    screened: Screened
+    rows: list[Any]
+    drawing: Drawing
+    usual: Values
+
+
+def _facts(asked: Asked, band: Band, of: _Subject, cases: Sequence[Case]) -> _Facts | None:
+    """None: no facts, or they are of another node than *cases*, or no draw runs."""
+    if not band.facts or cases[0].node.name != asked.study.node:
+        return None
+    drawing = Drawing(of.parameters, of.known)
+    rows = list(drawing.rows(band.screened, band.seed + 1))
+    draws = [drawing.at(row) for row in rows]
+    usual, *values = screen(band.facts, cases, [Draw(), *draws], asked)
+    good = [number for number, each in enumerate(values) if each]
+    if not good:
+        return None
+    screened = Screened(band.facts, [draws[n] for n in good], [values[n] for n in good])
+    return _Facts(
+        screened=screened, rows=[rows[number] for number in good], drawing=drawing, usual=usual
+    )
+
+
+def _agreeing(
+    asked: Asked, facts: _Facts | None, of: _Subject, cases: Sequence[Case], count: int
+) -> list[Draw]:
+    if facts is None:
+        return []
+    return conditioned(facts.screened, facts.rows, facts.drawing, cases, count, asked)
+
+
+def _screening(facts: _Facts | None, agreeing: Sequence[Draw]) -> dict[str, Any]:
+    """What draws were screened by, for the reader."""
+    if facts is None:
+        return {}
+    return {
+        "screened": len(facts.screened.draws),
+        "effective": facts.screened.effective(),
+        "conditioned": len(agreeing),
+        "distinct": len({each.settings for each in agreeing}),
+    }
+
+
+def _sums(
+    of: _Subject, replayed: Sequence[Measured], tables: Mapping[str, Sequence[float]]
+) -> Sums:
+    draws = [means for measured in replayed for means in measured]
+    return Sums(of.own, of.usual, draws, tables)
+
+
+def _changes(
+    asked: Asked, of: _Subject, cases: Sequence[Case], facts: _Facts | None, sums: Sums
+) -> list[Change]:
+    """What each thing alone does, and which facts exclude it."""
+    reruns = [Rerun(case=case, strategies={name: name for name in of.names}) for case, _ in of.some]
+    draws = [each.draw for each in of.single]
+    single = replay(reruns, draws, asked, what="one thing at a time")
+    changes = [
+        of_condition(condition, means, of.usual_of_some)
+        for condition, measured in zip(of.single, single, strict=True)
+        for means in measured
+    ]
+    targets: list[Target] = [{name: 1.0} for name in of.names]
+    order = order_of(asked.study.published.get("order") or [], sums, ())
+    if order is not None:
+        targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
+    ask = None if facts is None else partial(_excluded, asked, facts, cases)
+    few = _one_of_each(of.kept, of.names)
+    changes += of_parameters(of.parameters, few, reruns, of.usual_of_some, targets, asked, ask)
+    if ask is not None:
+        by = ask([Draw(settings=each.settings) for each in changes])
+        changes = [
+            replace(each, excluded_by=names) for each, names in zip(changes, by, strict=True)
+        ]
+    return changes + sums.pair_changes({name: {name: 1.0} for name in of.names})
+
+
+def _excluded(
+    asked: Asked, facts: _Facts, cases: Sequence[Case], draws: Sequence[Draw]
+) -> list[tuple[str, ...]]:
+    known = facts.screened.facts
+    values = screen(known, cases, draws, asked)
+    return [excluding(known, each, facts.usual) for each in values]
+
+
+def _change_row(change: Change) -> Row:
+    row = Row(kind=change.kind, name=change.name, value=change.value, by=change.by)
+    if change.excluded_by:
+        row["excluded_by"] = list(change.excluded_by)
+    return row
+
+
+def _narrowing(study: Study, band: Row) -> str:
+    """The measurement that would narrow a band wider than WIDE most: of what moves its mean most,
+    and no fact excludes.
+    """
+    if band.most is None or band.high - band.low <= WIDE:
+        return ""
+    assumptions = study.band.assumptions if study.band is not None else ()
+    for assumption in assumptions:
+        if assumption.name == band.most.name:
+            return assumption.measure or assumption.name
+    if band.most.kind == "pairs":
+        return "the published table of pairs"
+    return f"{band.most.name}, alone"
 
 
 def _usual(names: Sequence[str], found: Sequence[Outcomes]) -> Fractions:
@@ -290,11 +464,13 @@ def _one_of_each(kept: Sequence[tuple[Case, Outcomes]], names: Sequence[str]) ->
         case, _ = one
         return is_memory_bound(case.node, gemm_of(case)[1]), collective_of(case)[1].op
 
-    few = []
-    for place, group in enumerate(grouped(kept, group_of).values()):
-        case, found = group[place % len(group)]
-        few.append(Rerun(case=case, strategies={name: found[name].chosen for name in names}))
-    return few
+    groups = grouped(kept, group_of).values()
+    return [_as_chosen(group[place % len(group)], names) for place, group in enumerate(groups)]
+
+
+def _as_chosen(one: tuple[Case, Outcomes], names: Sequence[str]) -> Rerun:
+    case, found = one
+    return Rerun(case=case, strategies={name: found[name].chosen for name in names})
 
 
 def _for_readers(study: Study, of: Sequence[Condition]) -> Row:

@@ -118,6 +118,12 @@ def settings_at(parameters: Sequence[Parameter], places: Sequence[float]) -> Set
     )
 
 
+def settings_drawn(parameters: Sequence[Parameter], count: int, seed: int) -> list[Settings]:
+    """Settings of *count* draws of all *parameters* by a Latin hypercube."""
+    places = latin_hypercube([each.path for each in parameters], count, seed)
+    return [settings_at(parameters, row) for row in places]
+
+
 def spread(values: Sequence[float]) -> dict[str, float]:
     """5th percentile, median and 95th percentile."""
     import numpy as np
@@ -239,8 +245,7 @@ def band_of(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to draw",
             "--node",
         )
-    places = latin_hypercube([each.path for each in parameters], samples, seed)
-    settings = [settings_at(parameters, row) for row in places]
+    settings = settings_drawn(parameters, samples, seed)
     rows = sampler.rows(settings, watcher)
     good = [row for row in rows if row["error"] is None]
     if not good:

@@ -9,13 +9,13 @@ from typing import Any
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.text import MISSING
 
-#: How far a figure without a band may be off, relative to the published one.
+#: Distance by which a figure without a band may be off, relative to the published one.
 NEAR = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """What is published, from *low* to *high* (None: no bound), and what comes out here.
+    """A published figure, from *low* to *high* (None: no bound), and what comes out here.
 
     *standing*: how it is known; *band*: what *ours* may be; *unit* of all of them ("%": fractions);
     *decides*: what moves *ours* most, where that is known.

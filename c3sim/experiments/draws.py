@@ -1,6 +1,6 @@
-"""What may have been otherwise: values of parameters within their intervals, and conditions that
-nobody published; the mean fractions of ideal of a study's cases under it; and what one thing alone
-does to them.
+"""Draws of what is unknown: values of parameters within their intervals, and conditions that nobody
+published; the mean fractions of ideal of a study's cases under it; and what one thing alone does to
+them.
 
 A draw is one way that all of it may have been at once. Parameters and assumptions are the columns
 of one Latin hypercube. An assumption has the usual condition or one of its alternatives, all with
@@ -8,18 +8,19 @@ the same chance. Everything is independent. A yardstick changes no run together,
 measured by all of them.
 
 Parameters are many. Each goes alone to the end of its interval that is further from its value, for
-a few scenarios. The one that moves a target most goes to both ends, for all scenarios.
+a few scenarios. The one that moves a target most, and the one of those that no isolated fact
+excludes, go to both ends, for more of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from statistics import fmean
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
@@ -38,11 +39,14 @@ from c3sim.spec.units import format_si
 from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import baseline
 
+if TYPE_CHECKING:
+    import numpy as np
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Yardstick:
-    """Where the ideal is taken from: isolated runs with values *isolated* [SI] over those of the
-    draw; *own*: with the collective as the strategy runs it.
+    """The source of the ideal: isolated runs with values *isolated* [SI] over those of the draw;
+    *own*: with the collective as the strategy runs it.
     """
 
     isolated: Settings = ()
@@ -83,7 +87,7 @@ class Condition:
 
     @property
     def paths(self) -> set[str]:
-        """What it sets."""
+        """The paths that it sets."""
         isolated = (path for each in self.draw.yardsticks for path, _ in each.isolated)
         return {canonical(path) for path in (*dict(self.draw.settings), *isolated)}
 
@@ -98,8 +102,8 @@ def conditions(assumptions: Sequence[Assumption], case: Case) -> list[list[Condi
 
 def _condition(assumption: Assumption, alternative: Alternative, case: Case) -> Condition:
     try:
-        settings = _in_si(alternative.set, case)
-        isolated = _in_si(alternative.isolated, case)
+        settings = in_si(alternative.set, case)
+        isolated = in_si(alternative.isolated, case)
     except InputError as error:
         where = f"assumption {assumption.name!r}, alternative {alternative.name!r}"
         raise InputError(f"{error.message} ({where})", error.path) from None
@@ -108,11 +112,44 @@ def _condition(assumption: Assumption, alternative: Alternative, case: Case) -> 
     return Condition(assumption=assumption.name, alternative=alternative.name, draw=draw)
 
 
-def _in_si(values: Mapping[str, object], case: Case) -> Settings:
+def in_si(values: Mapping[str, object], case: Case) -> Settings:
+    """*values* of the workload or the node of *case*, in SI units. Raises InputError."""
     return tuple(
         (path, convert_value(case.node, case.workload, path, value))
         for path, value in values.items()
     )
+
+
+class Drawing:
+    """Everything that may have been otherwise, as a row of places from 0 to 1: of each parameter,
+    then of each assumption about the runs. What only moves the ideal is not drawn.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Parameter], of_assumptions: Sequence[Sequence[Condition]]
+    ) -> None:
+        self._parameters = parameters
+        self._of_runs = [each for each in of_assumptions if any(one.draw.settings for one in each)]
+        self._of_ideals = [each for each in of_assumptions if each not in self._of_runs]
+        self.names = [each.path for each in parameters]
+        self.names += [each[0].assumption for each in self._of_runs]
+
+    def at(self, row: Sequence[float] | np.ndarray) -> Draw:
+        """The draw at these places."""
+        draw = Draw(settings=settings_at(self._parameters, [*row[: len(self._parameters)]]))
+        places = row[len(self._parameters) :]
+        for alternatives, place in zip(self._of_runs, places, strict=True):
+            chosen = int(place * (len(alternatives) + 1))
+            if chosen < len(alternatives):
+                draw = alternatives[chosen].draw.over(draw)
+        for alternatives in self._of_ideals:
+            every = (USUAL, *(one.draw.yardsticks[0] for one in alternatives))
+            draw = Draw(yardsticks=every).over(draw)
+        return draw
+
+    def rows(self, count: int, seed: int) -> np.ndarray:
+        """*count* rows of a Latin hypercube; the same seed gives the same ones."""
+        return latin_hypercube(self.names, count, seed)
 
 
 def draws_of(
@@ -124,21 +161,8 @@ def draws_of(
     """*count* draws of everything; the same seed gives the same draws."""
     if not (parameters or of_assumptions):
         return []
-    of_runs = [each for each in of_assumptions if any(one.draw.settings for one in each)]
-    of_ideals = [each for each in of_assumptions if each not in of_runs]
-    drawn = [*(each.path for each in parameters), *(each[0].assumption for each in of_runs)]
-    draws = []
-    for row in latin_hypercube(drawn, count, seed):
-        draw = Draw(settings=settings_at(parameters, row[: len(parameters)]))
-        for alternatives, place in zip(of_runs, row[len(parameters) :], strict=True):
-            chosen = int(place * (len(alternatives) + 1))
-            if chosen < len(alternatives):
-                draw = alternatives[chosen].draw.over(draw)
-        for alternatives in of_ideals:
-            every = (USUAL, *(one.draw.yardsticks[0] for one in alternatives))
-            draw = Draw(yardsticks=every).over(draw)
-        draws.append(draw)
-    return draws
+    drawing = Drawing(parameters, of_assumptions)
+    return [drawing.at(row) for row in drawing.rows(count, seed)]
 
 
 def _merged(under: Settings, over: Settings) -> Settings:
@@ -163,7 +187,7 @@ class Rerun:
 def replay(
     reruns: Sequence[Rerun], draws: Sequence[Draw], asked: Asked, *, what: str
 ) -> list[Measured]:
-    """Of each draw the means over *reruns*, in order."""
+    """The means over *reruns* of each draw, in order."""
     runs = sum(len(each.strategies) for each in reruns)
     worth = -(-WORTH_IT // max(runs, 1))
     return asked.each(partial(_means, tuple(reruns)), draws, what=what, worth=worth)
@@ -183,7 +207,7 @@ def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:
     that exclude each other.
     """
     values: list[dict[str, list[float]]] = [{} for _ in draw.yardsticks]
-    nodes = _Nodes()
+    nodes = Nodes()
     for each in reruns:
         workload, node = nodes.models(each.case, draw.settings)
         results = {
@@ -202,7 +226,7 @@ def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:
     ]
 
 
-def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: _Nodes) -> list[float]:
+def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: Nodes) -> list[float]:
     """Isolated times under the conditions of *yardstick*; none where they are those of the runs."""
     if not yardstick.isolated:
         return []
@@ -214,10 +238,10 @@ def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: _Nodes) -> list[
 def _fraction(result: Result, yardstick: Yardstick, alone: Sequence[float]) -> float | None:
     if alone:
         return overlap(alone, result.wall_s).fraction
-    return result.own_fraction if yardstick.own else result.fraction_of_ideal
+    return result.overlap.own_fraction if yardstick.own else result.fraction_of_ideal
 
 
-class _Nodes:
+class Nodes:
     """Nodes with values set; cases that share a node share them."""
 
     def __init__(self) -> None:
@@ -241,16 +265,21 @@ class _Nodes:
 #: A linear combination of means: a strategy's mean, or one less another.
 Target = Mapping[str, float]
 NEGLIGIBLE = 1e-6  # of a fraction of ideal
+MOST = 4  # parameters that facts are asked about, for each target
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What *name* alone does when it is *value*: to the mean fraction of each strategy."""
+    """The effect of *name* alone when it is *value*, set by *settings*: on the mean fraction of
+    each strategy.
+    """
 
     kind: Literal["assumption", "parameter", "pairs"]
     name: str
     value: str
     by: Mapping[str, float]
+    settings: Settings = ()
+    excluded_by: tuple[str, ...] = ()  # names of isolated facts
 
     def on(self, target: Target) -> float:
         """By how much it moves *target*."""
@@ -269,7 +298,29 @@ def of_condition(condition: Condition, found: Fractions, usual: Fractions) -> Ch
         name=condition.assumption,
         value=condition.alternative,
         by=_difference(found, usual),
+        settings=condition.draw.settings,
     )
+
+
+def _far_ends(parameters: Sequence[Parameter], few: Sequence[Rerun], asked: Asked) -> list[Change]:
+    """What each parameter alone does at the end of its interval that is further from its value."""
+    ends = [Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters]
+    base, *found = replay(few, [Draw(), *ends], asked, what="parameters")
+    return [
+        Change(
+            kind="parameter",
+            name=each.path,
+            value="",
+            by=_difference(means, base[0]),
+            settings=end.settings,
+        )
+        for each, end, measured in zip(parameters, ends, found, strict=True)
+        for means in measured
+    ]
+
+
+#: Names of the isolated facts that exclude each of some draws.
+Excluding = Callable[[Sequence[Draw]], Sequence[tuple[str, ...]]]
 
 
 def of_parameters(
@@ -279,21 +330,17 @@ def of_parameters(
     usual: Fractions,
     targets: Sequence[Target],
     asked: Asked,
+    excluding: Excluding | None = None,
 ) -> list[Change]:
-    """For each target the parameter that moves it most, at both ends. *few* of the *reruns* find
-    it; *usual*: the means of all.
+    """For each target the parameter that moves it most, at both ends, and the one that moves it
+    most of those that no fact excludes. *few* of the *reruns* find it; *usual*: the means of all.
     """
     if not parameters:
         return []
-    ends = [Draw(), *(Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters)]
-    base, *found = replay(few, ends, asked, what="parameters")
-    screened = [
-        Change(kind="parameter", name=each.path, value="", by=_difference(means, base[0]))
-        for each, measured in zip(parameters, found, strict=True)
-        for means in measured
-    ]
-    winners = [largest(screened, target) for target in targets]
-    names = dict.fromkeys(each.name for each in winners if each is not None)
+    screened = _far_ends(parameters, few, asked)
+    names = dict.fromkeys(
+        each.name for target in targets for each in _winners(screened, target, excluding)
+    )
     of_path = {each.path: each for each in parameters}
     moved = [(of_path[name], place) for name in names for place in (0.0, 1.0)]
     values = [parameter.at(place) for parameter, place in moved]
@@ -307,6 +354,7 @@ def of_parameters(
             name=parameter.path,
             value=format_si(value, parameter.unit),
             by=_difference(means, usual),
+            settings=((parameter.path, value),),
         )
         for (parameter, _), value, measured in zip(
             moved, values, replay(reruns, both, asked, what="both ends"), strict=True
@@ -314,6 +362,19 @@ def of_parameters(
         for means in measured
         if value != parameter.value
     ]
+
+
+def _winners(
+    changes: Sequence[Change], target: Target, excluding: Excluding | None
+) -> Iterator[Change]:
+    """What moves *target* most, and most of what no fact excludes: among the MOST first ones."""
+    ranked = sorted(changes, key=lambda change: -abs(change.on(target)))
+    ranked = [each for each in ranked if abs(each.on(target)) >= NEGLIGIBLE][:MOST]
+    yield from ranked[:1]
+    if excluding is not None:
+        excluded = excluding([Draw(settings=each.settings) for each in ranked])
+        allowed = [each for each, by in zip(ranked, excluded, strict=True) if not by]
+        yield from allowed[:1]
 
 
 def _far(parameter: Parameter) -> float:

@@ -34,6 +34,9 @@ from c3sim.spec.workload import Workload
 Model = TypeVar("Model", bound=BaseModel)
 
 
+WORTH = 4  # cases of about a second from which other processes pay
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IterationCase:
     """One point of a study: the description *loaded* on *node*, with values of its *tasks* by path.
@@ -95,7 +98,7 @@ def _asks_for_more(scenario: Scenario, node: Node) -> bool:
 
 
 def effort_of_one(case: IterationCase) -> Effort:
-    """Of one case: runs of few layers and of more, whole and of either side alone."""
+    """The effort of one case: runs of few layers and of more, whole and of either side alone."""
     planned = case.planned()
     one = effort_of(build(planned, min(4, planned.own_layers)).workload, case.node)
     return Effort(2 * one.seconds, one.bytes)

@@ -40,7 +40,7 @@ def side_by_side(
 
 
 def begin(parent: int) -> None:
-    """What a process does first: it leaves Ctrl-C to its *parent*, and ends with it."""
+    """Begin a process: it leaves Ctrl-C to its *parent*, and ends with it."""
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
@@ -85,8 +85,8 @@ _BATCHES = 8  # for each worker at least, so that all end at about the same time
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done: *jobs* processes (None: all cores from *worth* items on; -1: all cores),
-    at a Dask *scheduler*.
+    """Workers that do the work: *jobs* processes (None: all cores from *worth* items on; -1: all
+    cores), at a Dask *scheduler*.
 
     *agree* is told what is ahead before work begins, and raises where that is too much. Raises
     InputError for a scheduler without Dask.

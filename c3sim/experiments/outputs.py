@@ -101,10 +101,10 @@ def read_output(result: Result, name: str) -> float | None:
     """The value of output *name*; None where it does not apply, as for a task that is not there."""
     value: Any
     if name in FIELDS or name in ITERATION_FIELDS:
-        value = getattr(result, name, None)
+        value = result.by_key().get(name)
     elif name.startswith("classes."):
         _, operator, field = name.split(".")
-        times = result.classes.get(operator)
+        times = result.overlap.classes.get(operator)
         value = None if times is None else getattr(times, field)
     else:
         task_name, field = split_task_output(name)

@@ -76,7 +76,7 @@ def other_means(
 
 
 def _some(strata: Mapping[Pair, Stratum], wanted: Mapping[Stratum, int]) -> dict[Pair, Stratum]:
-    """Of each stratum that is *wanted* so many pairs at most, drawn."""
+    """As many pairs as *wanted*, at most, of each stratum, drawn."""
     random = Random(SEED)
     kept = set[Pair]()
     for stratum, pairs in grouped(strata, lambda pair: strata[pair]).items():

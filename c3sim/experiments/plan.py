@@ -102,7 +102,7 @@ class Plan:
         }
 
     def metadata(self) -> dict[str, Any]:
-        """What the file of results says about itself."""
+        """The metadata of the file of results."""
         return {
             "version": FORMAT,
             "study": self.resolved,
@@ -166,7 +166,7 @@ def plan_of(loaded: LoadedStudy, setup: Setup, workers: Workers | None = None) -
 
 
 def _effort(setup: Setup, groups: tuple[tuple[Axis, ...], ...]) -> Effort:
-    """What one point takes: the mean between the first and the last values of the axes."""
+    """The effort of one point: the mean between the first and the last values of the axes."""
     runner, found = PointRunner(setup), [setup.effort]
     for place in (0, -1) if groups else ():
         settings = _settings(groups, [place] * len(groups))

@@ -159,7 +159,7 @@ def write_samples(band: Band, strategy: str, study: str, node: str, path: Path) 
 def _metadata(
     study: Mapping[str, Any], node: str, units: Mapping[str, str], outputs: Iterable[str]
 ) -> dict[str, Any]:
-    """What a file says of itself; *units* of the paths that vary."""
+    """The metadata of a file; *units* of the paths that vary."""
     return {
         "version": FORMAT,
         "study": study,

@@ -268,7 +268,7 @@ def _optimiser(search: Search, objectives: Mapping[str, bool]) -> Any:
 
 
 def _design(trial: Any, knobs: Sequence[Knob]) -> Design:
-    """What *trial* proposes; the strategy is one of the knobs."""
+    """The design that *trial* proposes; the strategy is one of the knobs."""
     values = {knob.path: knob.suggest(trial) for knob in knobs}
     strategy = str(values.pop("strategy"))
     return strategy, tuple(values.items())

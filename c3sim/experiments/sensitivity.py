@@ -1,4 +1,4 @@
-"""Which parameter moves an output most, and how uncertain the output is.
+"""The parameter that moves an output most, and the output's uncertainty.
 
 - *One at a time*: each parameter at both ends of its interval, all others at their values.
 - *Sobol*: the first-order index S1 is the share of the output's variance that a parameter explains
@@ -56,7 +56,8 @@ def make_target(
     changes: Mapping[str, object],
     output: str,
 ) -> Target:
-    """What runs of *loaded* share; *node_name*, *strategy* and *changes* replace its own values.
+    """The target that runs of *loaded* share; *node_name*, *strategy* and *changes* replace its own
+    values.
 
     Raises InputError(s): a wrong study, change or *output*.
     """

@@ -1,5 +1,5 @@
-"""The cases of a study of serving: scenarios crossed with axes; and what one takes of this
-computer, before any request is served.
+"""The cases of a study of serving, scenarios crossed with axes; the figures of one; and what one
+takes of this computer, before any request is served.
 
 A step of the scheduler takes STEP_S, and TOKEN_S for each request in it; SIMULATED_S is what the
 simulations of a layer and of fetches take for a case. Measured on the packaged study and one core.
@@ -7,13 +7,17 @@ simulations of a layer and of fetches take for a case. Measured on the packaged 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import NONE, case_name, listed, located
-from c3sim.inference.kv import METHODS
+from c3sim.experiments.study import Row
+from c3sim.inference.kv import METHODS, Fetch, block_bytes, copies_of, node_of
+from c3sim.inference.scheduler import measures, serve
+from c3sim.inference.steps import Steps
 from c3sim.spec.fields import fields_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Transformer
@@ -92,8 +96,8 @@ def set_serving(serving: Serving, path: str, value: object) -> Serving:
 
 
 def effort_of_serving(serving: Serving) -> Effort:
-    """Of one case, by all methods. Requests that all wait at the start go together, as many as are
-    admitted; those that arrive by and by, as many as arrive while one is served.
+    """The effort of one case, by all methods. Requests that all wait at the start go together, as
+    many as are admitted; those that arrive by and by, as many as arrive while one is served.
     """
     together = float(min(serving.requests, serving.max_sequences))
     if serving.arrivals_per_second is not None:
@@ -103,3 +107,72 @@ def effort_of_serving(serving: Serving) -> Effort:
     prompts = serving.requests * (1 + serving.prompt_tokens / serving.batch_tokens)
     served = (tokens / together + prompts) * STEP_S + tokens * TOKEN_S
     return Effort(len(METHODS) * served + SIMULATED_S, serving.requests * REQUEST_BYTES)
+
+
+BASE, BATCHED = "per_block", ("batched", "batched_pl")
+
+
+#: What a row shows of the serving of its case.
+SHOWN = {"model", "tensor_parallel", "layout", "load", "prompt_tokens", "output_tokens"}
+
+
+#: How published costs of copies name a method.
+METHOD_OF = {"loop": "per_block", "batch": "batched"}
+
+
+_STEPS: dict[tuple[str, int, str, float], Steps] = {}  # of this process
+
+
+def _steps(case: ServingCase) -> Steps:
+    """The steps of *case*, which keep what they have simulated. Nodes of the same text are the
+    same.
+    """
+    serving, text = case.serving, case.node.model_dump_json()
+    key = (text, serving.tensor_parallel, serving.model, serving.attention_efficiency)
+    if key not in _STEPS:
+        cut = node_of(case.node, serving)
+        _STEPS[key] = Steps(cut, case.model, serving.attention_efficiency)
+    return _STEPS[key]
+
+
+def copy_cost(node: Node, workgroups: int, reported: Sequence[Any], size: int) -> Row:
+    """Time [s] of one block in a long fetch, by method, beside what is reported."""
+    costs = {method: Fetch(node, method, size, workgroups).per_copy for method in METHODS}
+    known = {
+        METHOD_OF[entry["how"]]: entry["time_us"] * 1e-6
+        for entry in reported
+        if entry["bytes"] == size
+    }
+    return Row(bytes=size, per_copy_s=costs, reported_s=known)
+
+
+def row_of(case: ServingCase) -> Row:
+    """Figures of *case* by every method of fetching."""
+    serving, steps = case.serving, _steps(case)
+    block, copies = block_bytes(case.model, serving), copies_of(case.model, serving)
+    methods = {}
+    for method in METHODS:
+        fetch = steps.fetch(method, block, serving.gather_workgroups)
+        methods[method] = Row(fetch_s=fetch.alone(copies), **measures(serve(serving, steps, fetch)))
+    base = methods[BASE]
+    first, served = base["ttft_s"]["mean"], base["requests_per_s"]
+    share = serving.tensor_parallel
+    return Row(
+        scenario=case.name,
+        label=case.label or case.model.name + (f" on {share}" if share > 1 else ""),
+        **serving.model_dump(include=SHOWN),
+        block_bytes=block,
+        copies=copies,
+        fetched_bytes=block * copies,
+        methods=methods,
+        fetch_share=base["fetch_s"] / first if serving.requests == 1 else None,
+        speedups={
+            "latency": {name: first / run["ttft_s"]["mean"] for name, run in methods.items()},
+            "throughput": {name: run["requests_per_s"] / served for name, run in methods.items()},
+        },
+    )
+
+
+def forget() -> None:
+    """Forget the steps that were simulated."""
+    _STEPS.clear()

@@ -1,5 +1,5 @@
-"""What all points of a study share: node, workloads, settings, outputs and costs, checked once; and
-the hashes that tell one sweep from another, of its data and of the code that it runs.
+"""The setup that all points of a study share: node, workloads, settings, outputs and costs, checked
+once; and the hashes that tell one sweep from another, of its data and of the code that it runs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Setup:
 
     @property
     def effort(self) -> Effort:
-        """What one point takes, as the mean over the scenarios."""
+        """The effort of one point, as the mean over the scenarios."""
         return Effort.mean(effort_of(each, self.node) for each in self.workloads.values())
 
     @property
@@ -143,7 +143,7 @@ def _check_strategies(loaded: LoadedStudy) -> None:
 def _scenarios(
     loaded: LoadedStudy, base: Node
 ) -> tuple[dict[str, Workload], dict[str, dict[str, object]]]:
-    """Of each scenario its workload with its changes, and its settings of the node."""
+    """The workload of each scenario with its changes, and its settings of the node."""
     study = loaded.study
     files: dict[str, Workload] = {}
     workloads: dict[str, Workload] = {}

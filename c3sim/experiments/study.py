@@ -65,7 +65,7 @@ class Row(dict[str, Any]):
 
 
 class StudyResult(Row, Shown):
-    """What a study found: its name, node, description and source, and the entries of its *kind*."""
+    """A study: its name, node, description and source, and the entries of its *kind*."""
 
     kind: str
 
@@ -87,7 +87,7 @@ class StudyResult(Row, Shown):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """What the caller of a study decides; a kind reads what concerns it.
+    """Options of the caller of a study; a kind reads what concerns it.
 
     *node* and *strategies* replace the study's own, *settings* are values by path, each an axis.
     *provenance* is what the file of *node* says about its values; without it no intervals of
@@ -125,7 +125,7 @@ class Asked:
         return [load_hardware(name).node for name in self.study.nodes or (self.study.node,)]
 
     def provenance(self) -> Mapping[str, Leaf]:
-        """What is said of the values of the node."""
+        """The provenance of the node's values."""
         own = self.options.node is None
         return load_hardware(self.study.node).provenance if own else self.options.provenance
 
@@ -249,7 +249,7 @@ def _row(function: Callable[[Any, Study], Row], study: Study, case: Any) -> Row:
 
 
 def _effort(asked: Asked, cases: Sequence[Any]) -> tuple[Effort, int]:
-    """Of cases that are workloads, under every strategy."""
+    """The effort of cases that are workloads, under every strategy."""
     if not all(hasattr(case, "workload") for case in cases):
         return Effort(0.0, 0.0), 0
     one = Effort.mean(effort_of(case.workload, case.node) for case in cases)

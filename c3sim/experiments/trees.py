@@ -18,7 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
+from statistics import fmean
 from typing import NamedTuple
+
+from c3sim.experiments.study import Row
 
 FEATURES = ("intensity", "footprint", "aspect")
 LEVELS = 2
@@ -45,7 +48,7 @@ class Seen(NamedTuple):
     times: Mapping[str, float]
 
     def loss(self, name: str) -> float:
-        """Of the schedule *name* against the best one; infinite where it does not apply."""
+        """The loss of the schedule *name*; infinite where it does not apply."""
         return self.times.get(name, float("inf")) / min(self.times.values()) - 1.0
 
 
@@ -121,3 +124,48 @@ def _split(
 
 def choice(tree: Tree | str, sizes: Sizes) -> str:
     return tree if isinstance(tree, str) else tree.choose(sizes)
+
+
+def scored(rows: Sequence[Row], fitted: set[str], names: Sequence[str]) -> Row | None:
+    """The score of a heuristic fitted on the GEMMs *fitted* of *rows*, which get its choices: how
+    often it names the best of *names* for the other GEMMs, and the mean loss where it does not
+    (None: always right). *swapped*: the same with the halves swapped; *fixed*: the one schedule
+    that loses least on what it was fitted on, taken always. Rows that not all of them can split are
+    left out.
+    """
+    full = [row for row in rows if set(names) <= set(row.schedules)]
+    known = [_seen(row, names) for row in full if row.gemm in fitted]
+    unseen = [_seen(row, names) for row in full if row.gemm not in fitted]
+    if not known or not unseen:
+        return None
+    tree = fit(known, names)
+    fixed = min(names, key=lambda name: sum(each.loss(name) for each in known))
+    for row in full:
+        name = choice(tree, _seen(row, names).sizes)
+        row.update(heuristic=name, loss=_seen(row, names).loss(name), fitted=row.gemm in fitted)
+    hits, loss = _score(unseen, tree)
+    swapped_hits, swapped_loss = _score(known, fit(unseen, names))
+    fixed_hits, fixed_loss = _score(unseen, fixed)
+    return Row(
+        hit_rate=hits,
+        mean_loss=loss,
+        scenarios=len(unseen),
+        rule=tree if isinstance(tree, str) else tree.text,
+        swapped_hit_rate=swapped_hits,
+        swapped_mean_loss=swapped_loss,
+        fixed=fixed,
+        fixed_hit_rate=fixed_hits,
+        fixed_mean_loss=fixed_loss,
+    )
+
+
+def _seen(row: Row, names: Sequence[str]) -> Seen:
+    times = {name: row.schedules[name].time_s for name in names}
+    return Seen(row.gemm, Sizes.of(row.m, row.n, row.k), times)
+
+
+def _score(seen: Sequence[Seen], tree: Tree | str) -> tuple[float, float | None]:
+    """Share of hits; mean loss over the misses."""
+    losses = [each.loss(choice(tree, each.sizes)) for each in seen]
+    misses = [loss for loss in losses if loss > 0]
+    return 1.0 - len(misses) / len(losses), fmean(misses) if misses else None

@@ -10,11 +10,12 @@ from c3sim.importers.files import (
     Target,
     combine_loops,
     effort_of_logs,
+    find_format,
     find_target,
     fitting_nodes,
+    formats,
     import_file,
 )
-from c3sim.importers.formats import find_format, formats
 from c3sim.importers.result import (
     Format,
     Given,

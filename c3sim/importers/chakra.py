@@ -407,7 +407,7 @@ def _tensor(each: Any) -> Any:
     return each
 
 
-# What a Chakra trace lacks, from a file beside it.
+# The parts that a Chakra trace lacks, from a file beside it.
 
 
 class NodeSide(Spec):

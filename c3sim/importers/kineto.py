@@ -196,7 +196,9 @@ class Links:
         self._claims[_identity(operator)] += 1
 
     def claims(self, operator: Event) -> int:
-        """How many GEMM kernels belong to *operator*; with one, its shape is the kernel's."""
+        """The number of GEMM kernels that belong to *operator*; with one, its shape is the
+        kernel's.
+        """
         return self._claims[_identity(operator)]
 
 
@@ -250,7 +252,7 @@ def _time(event: Event, key: str) -> float:
         return 0.0
 
 
-# What a kernel of a Kineto trace computes or sends, in the words of the workload schema.
+# The work of a kernel of a Kineto trace, in the words of the workload schema.
 
 
 _ELEMENT_BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}

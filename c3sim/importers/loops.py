@@ -193,7 +193,7 @@ def _first(ranks: Ranks) -> list[list[str]]:
     ]
 
 
-# What a loop ran, as a workload: ``loop`` of a trace (validation/frameworks/turns.py).
+# The turn of a loop, as a workload: ``loop`` of a trace (validation/frameworks/turns.py).
 
 
 MIB = 1 << 20

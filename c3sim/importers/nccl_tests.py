@@ -148,7 +148,7 @@ def read_json(text: str, given: Given) -> ImportResult:
 
 
 def _position(text: str, index: int) -> int:
-    """Where the entry with that index begins."""
+    """The position at which the entry with that index begins."""
     for count, match in enumerate(re.finditer(r'"size"\s*:', text)):
         if count == index:
             return match.start()

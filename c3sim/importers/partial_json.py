@@ -13,7 +13,7 @@ _GAP = re.compile(r"[\s,]*")
 
 @dataclass(frozen=True)
 class Fault:
-    """Where the JSON stops being JSON."""
+    """The place at which a text stops being JSON."""
 
     message: str
     line: int

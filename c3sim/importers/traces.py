@@ -171,7 +171,7 @@ class Kernel:
 
 
 def both(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
-    """Where both of two unions run."""
+    """The spans in which both of two unions run."""
     shared, i, j = list[Span](), 0, 0
     while i < len(first) and j < len(second):
         start, end = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
@@ -199,7 +199,7 @@ def _pairs(kernels: Sequence[Kernel]) -> Iterable[tuple[int, int]]:
 
 
 def overlaps(kernels: Sequence[Kernel]) -> list[float]:
-    """How long [us] others ran beside each of *kernels*: of one device, in order of start."""
+    """The time [us] that others ran beside each of *kernels*: of one device, in order of start."""
     beside: list[list[Span]] = [[] for _ in kernels]
     for i, j in _pairs(kernels):
         span = (max(kernels[i].start, kernels[j].start), min(kernels[i].end, kernels[j].end))

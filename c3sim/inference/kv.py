@@ -64,7 +64,7 @@ def token_room(node: Node, model: Transformer, serving: Serving) -> int:
     return room
 
 
-# How KV blocks come from host memory: four methods as tasks, and the time of a fetch alone.
+# KV blocks from host memory: four methods as tasks, and the time of a fetch alone.
 #
 # ==========  ===================================================================================
 # per_block   a copy command per block, each submitted after the end of the one before

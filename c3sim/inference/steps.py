@@ -134,8 +134,8 @@ class Steps:
 
 
 def slowdown(concurrent: float, alone: float, time: float) -> float:
-    """How much slower something goes for *concurrent* s: it takes *time* s in all, *alone* s by
-    itself, and after *concurrent* s goes on at its own pace.
+    """The slowdown of something for *concurrent* s: it takes *time* s in all, *alone* s by itself,
+    and after *concurrent* s goes on at its own pace.
     """
     done = alone - (time - concurrent)
     return max(1.0, concurrent / done) if done > 0 else 1.0

@@ -1,8 +1,10 @@
 """A description of an iteration as a workload: streams, dependencies, launches.
 
-Operators run on the stream ``compute``, collectives one after the other on ``communication`` (one
-communicator), copies into their buffers on ``copies``. Tasks are declared in the order of their
-launches.
+Operators run on the stream ``compute``, copies into buffers of collectives on ``copies``. Every
+process group has a communicator and a stream of its own, on which its collectives follow each
+other: ``communication`` is that of all GPUs, ``communication-tensor`` that of tensor groups, and so
+on (torch.distributed: an internal stream of each ProcessGroupNCCL). Names for the same GPUs are one
+group. Tasks are declared in the order of their launches.
 
 A pipeline of equal stages, one on each GPU or tensor group.
 
@@ -100,7 +102,7 @@ class Plan:
 
     @property
     def own_layers(self) -> int:
-        """Of one GPU."""
+        """The layers of one GPU."""
         return -(-self.layers // self.stages)
 
     @property

@@ -90,7 +90,7 @@ class Builder:
         *,
         among: str = "data",
     ) -> str:
-        """A collective of *size* bytes, behind the others of its communicator."""
+        """A collective of *size* bytes, behind the others of its process group."""
         task = Collective.model_validate(
             {"kind": "collective", "op": op, "size": size, "dtype": self.dtype}
         )
@@ -98,13 +98,19 @@ class Builder:
             task = task.model_copy(update=self.groups[among]._asdict())
         library = self.node.collective_library(None)
         call = library.enqueue_time if self.profile is None else self.profile.enqueue_time
-        self._add(name, task, "communication", COMMUNICATION, after, call + extra)
+        self._add(name, task, "communication", self._stream(among), after, call + extra)
         return name
+
+    def _stream(self, among: str) -> str:
+        """Stream of the process group *among*; names for the same GPUs have one."""
+        group = self.groups.get(among)
+        same = (name for name, each in self.groups.items() if each == group)
+        return "-".join([COMMUNICATION, *next(same, "").split()])
 
     def transfer(self, name: str, task: Copy) -> None:
         """A copy to a neighbour, behind the last operator; the next one waits for it."""
         time = self.node.host.launch_time if self.profile is None else self.profile.enqueue_time
-        self._add(name, task, "communication", COMMUNICATION, [self.last], time)
+        self._add(name, task, "communication", f"{COMMUNICATION}-pipeline", [self.last], time)
         self.awaits([name])
 
     def awaits(self, names: Iterable[str]) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from c3sim.evaluation.evaluate import power_result
 from c3sim.iterations.build import Model, Plan
 from c3sim.iterations.measured import Measured, measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs
-from c3sim.machine.energy import IDLE, by_component, components_of
-from c3sim.result import ClassTime, TaskResult
+from c3sim.machine.energy import IDLE, by_component
+from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.workload import Collective
+from c3sim.strategies.rewrites import staying_note
 
 
 def run_iteration(
@@ -50,26 +52,27 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
         ideal_speedup=ideal,
         speedup=speedup,
         fraction_of_ideal=(speedup - 1) / (ideal - 1) if ideal - 1 > 1e-9 else None,
-        own_fraction=None,
         energy_j=total,
-        gpus=node.ranks,
-        ranks=node.ranks,
-        wall_p5_s=wall,
-        wall_p95_s=wall,
-        energy=by_component(node, energy),
-        average_power_w=total / wall,
-        component_names=components_of(node),
-        energy_measured=node.gpu.energy.measured,
         tasks=_tasks(node, runs),
-        folded=runs.whole.folded,
-        events=runs.whole.events,
-        notes=_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        overlap=OverlapResult(
+            exposed_s=numbers.waited, stretched_s=numbers.stretched, classes=_classes(numbers)
+        ),
+        power=power_result(node, energy, total, wall),
+        ranks=RankResult(
+            count=node.ranks,
+            folded=runs.whole.folded,
+            events=runs.whole.events,
+            wall_p5_s=wall,
+            wall_p95_s=wall,
+        ),
+        notes=[
+            *filter(None, [staying_note(strategy, runs.workload, node)]),
+            *_notes(planned, numbers, memory, simulated, host_bound=host_bound),
+        ],
         trace=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],
-        exposed_s=numbers.waited,
-        stretched_s=numbers.stretched,
-        classes=_classes(numbers),
+        parts=numbers.parts,
         tokens_per_s=tokens / wall,
         mfu=_model_flops_used(planned, wall),
         memory_bytes=memory,

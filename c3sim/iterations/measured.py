@@ -16,6 +16,7 @@ from typing import Any
 
 from c3sim.iterations.build import Model, Plan, build, plan
 from c3sim.iterations.runs import Change, Numbers, Runs, launched
+from c3sim.iterations.shares import with_bubbles
 from c3sim.simulation.simulate import average_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
@@ -81,9 +82,11 @@ def in_pipeline(planned: Plan, one: Numbers) -> Numbers:
     def each(times: dict[str, float]) -> dict[str, float]:
         return {name: t * (1 if name == "optimizer" else batches) for name, t in times.items()}
 
+    wall = with_bubble(one.wall)
     return replace(
         one,
-        wall=with_bubble(one.wall),
+        wall=wall,
+        parts=with_bubbles(one.parts, wall, batches),
         compute=with_bubble(one.compute),
         communication=turns * one.communication,
         stretched=turns * one.stretched,

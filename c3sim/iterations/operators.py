@@ -173,8 +173,8 @@ class OperatorSet:
     def attention_sums(
         self, name: str, sequences: int, kv_heads: int, heads: int, width: int
     ) -> list[Op]:
-        """What is behind attention of one token whose sequences and heads of keys leave half of the
-        compute units empty: its keys are split, and a kernel adds up the parts' results.
+        """The kernel behind attention of one token whose sequences and heads of keys leave half of
+        the compute units empty: its keys are split, and a kernel adds up the parts' results.
         """
         parts = self.gpu.compute_unit_count // (sequences * kv_heads)
         if parts < 2:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from c3sim.iterations.shares import FURTHER
 from c3sim.result import Result
 
 if TYPE_CHECKING:
@@ -17,37 +19,39 @@ class IterationResult(Result):
 
     compute_s         wall time without communication
     communication_s   that of the collectives alone, one after the other
-    exposed_s         time in which communication runs or, launched and all that it waits for
-                      done, is waited for, and no operator runs
-    stretched_s       time that operators run longer than without communication
-    classes           operator class -> busy_s, exposed_s (only that class runs)
+    parts             what the wall time adds up from [s]: operator classes (communication: where
+                      no operator runs), launches, waiting, bubbles, idle (shares.py)
     tokens_per_s      of all replicas
     mfu               FLOP of the model (nothing done again) by what the matrix units of all GPUs
                       do in the wall time at full clock
     memory_bytes      of the GPU that needs most; *fits* its memory
     host_s            host thread busy with the launches; *host_bound*: they take longest
     layers            of one GPU; *simulated* of them, the others add as much
+
+    In *overlap*, communication that was launched and has all that it waits for counts as waited
+    for; *stretched_s* is the time that operators run longer than without communication.
     """
 
     compute_s: float
     communication_s: float
-    exposed_s: float
-    stretched_s: float
     tokens_per_s: float
     mfu: float
-    memory_bytes: float
     fits: bool
     host_s: float
     host_bound: bool
     layers: int
     simulated: int
+    parts: Mapping[str, float]
 
     def classes_frame(self) -> pd.DataFrame:
-        """A row per operator class: *busy_s*, *exposed_s*, and *share* of the wall time busy."""
+        """A row per operator class and further part: *busy_s*, *exposed_s*, *part_s*, and its
+        *share* of the wall time. Shares add up to 1.
+        """
         import pandas as pd
 
-        rows = [
-            (name, times.busy_s, times.exposed_s, times.busy_s / self.wall_s)
-            for name, times in self.classes.items()
-        ]
-        return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "share"])
+        rows = []
+        for name in (*self.overlap.classes, *FURTHER):
+            times, part = self.overlap.classes.get(name), self.parts.get(name, 0.0)
+            own = (times.busy_s, times.exposed_s) if times else (None, None)
+            rows.append((name, *own, part, part / self.wall_s))
+        return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "part_s", "share"])

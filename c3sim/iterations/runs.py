@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from c3sim.iterations.build import Built
+from c3sim.iterations.builder import COMMUNICATION
+from c3sim.iterations.shares import adding_up, parts_of_step
 from c3sim.machine.energy import IDLE
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
@@ -32,6 +34,8 @@ class Numbers:
     account: dict[str, float] = field(default_factory=dict)
     once: dict[str, float] = field(default_factory=dict)
     """of *account*, what optimizer kernels take"""
+    parts: dict[str, float] = field(default_factory=dict)
+    """of *wall* (shares.py)"""
 
     def at(self, other: Numbers, here: int, there: int, layers: int) -> Numbers:
         """On the line through this one (*here* layers) and *other* (*there*), at *layers*."""
@@ -48,8 +52,9 @@ class Numbers:
                 for key in high
             }
 
+        wall = line("wall")
         return Numbers(
-            wall=line("wall"),
+            wall=wall,
             compute=line("compute"),
             communication=line("communication"),
             stretched=line("stretched", -inf),  # operators may run quicker than without
@@ -59,6 +64,7 @@ class Numbers:
             exposed=lines("exposed"),
             account=lines("account"),
             once=lines("once"),
+            parts=adding_up(lines("parts"), wall),
         )
 
 
@@ -127,6 +133,7 @@ class Runs:
             exposed={name: shares[name][1] for name in CLASSES},
             account=account,
             once=once,
+            parts=parts_of_step(self.whole, classes),
         )
 
     def _waited(self, run: Run) -> float:
@@ -162,11 +169,12 @@ def launched(workload: Workload, *, eager: bool) -> Workload:
 
 
 def one_after_the_other(workload: Workload, names: frozenset[str], *, eager: bool) -> Workload:
-    """Nothing but the collectives *names*: calls of their library, with nothing in between."""
+    """Nothing but the collectives *names* on one stream: calls of their library, with nothing in
+    between.
+    """
     alone = without(launched(workload, eager=eager), workload.tasks.keys() - names)
-    tasks = {
-        name: each.model_copy(update={"launch_time": None}) for name, each in alone.tasks.items()
-    }
+    change = {"launch_time": None, "stream": COMMUNICATION}
+    tasks = {name: each.model_copy(update=change) for name, each in alone.tasks.items()}
     return alone.model_copy(update={"tasks": tasks})
 
 

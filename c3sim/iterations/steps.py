@@ -10,7 +10,7 @@ from c3sim.spec.host import HostCall
 from c3sim.spec.task import Kernel, Operator
 from c3sim.spec.workload import Gemm
 
-#: What the host calls for an operator of a class, if nothing else is said.
+#: The host's calls for an operator of a class, if nothing else is said.
 CALLS: dict[Operator, HostCall] = {
     "gemm": "linear",
     "attention": "attention",

@@ -91,7 +91,7 @@ def settings_of(texts: Iterable[str]) -> dict[str, str]:
     return {path: value for path, _, value in parts}
 
 
-# Where each lesson of the course begins in the laboratory. The lessons are in ``lessons/``.
+# The start of each lesson of the course in the laboratory. The lessons are in ``lessons/``.
 
 
 PAIR = "gemm-beside-all-gather"

@@ -116,7 +116,7 @@ def knobs_of(model: Workload, node: Node, strategy: str) -> list[Knob]:
 
 
 def _of_schedule(model: Workload) -> Iterator[Knob]:
-    """How work in pieces is cut."""
+    """Knobs of the way in which work is cut into pieces."""
     if model.schedule is None or model.schedule.kind != "pieces":
         return
     choices = {

@@ -42,7 +42,7 @@ Suffix = Literal[".png", ".svg"]
 
 @dataclass(frozen=True)
 class Accounts:
-    """Where the time went: of each of a few *tasks*, as the page draws it; of an iteration, and of
+    """The time by cause: of each of a few *tasks*, as the page draws it; of an iteration, and of
     many tasks, of *parts* of the whole.
     """
 
@@ -91,7 +91,7 @@ class Outcome:
 
     @property
     def elsewhere(self) -> list[str]:
-        """Where its causes and its band are to be had, if not here."""
+        """The place that has its causes and its band, if they are not here."""
         command = self.choice.command
         given = {
             f"where the time went: {command('explain')}": CAUSES_RUNS,
@@ -104,7 +104,7 @@ class Outcome:
 
     @property
     def warnings(self) -> list[str]:
-        """Where the model is outside what it was checked on, and what a choice loses."""
+        """Warnings: the model is outside what it was checked on; a choice loses time."""
         outside = ("outside the calibrated domain", "no measurement", "what-if")
         limits = ("more than the limit", "warning:")
         marks = (*outside, *limits, LOSES, OVERLAP_LOSES, IDLE)
@@ -174,7 +174,7 @@ def _or_problem(choice: Choice, act: Callable[[], Outcome]) -> Outcome:
 
 
 def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:
-    """Where the time went; nothing where that cannot be told. *watch* hears of the runs."""
+    """The time by cause; nothing where that cannot be told. *watch* hears of the runs."""
     node, strategy = choice.node or None, choice.strategy
     try:
         found = api.explain(
@@ -225,7 +225,7 @@ def classes_of(result: Result) -> list[tuple[str, float, float]]:
     """Operator class, time in which it runs, time in which only it runs [s]."""
     return [
         (name, times.busy_s, times.exposed_s)
-        for name, times in result.classes.items()
+        for name, times in result.overlap.classes.items()
         if times.busy_s
     ]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Account = Mapping[str, float]  # name of an energy in the node file -> J
 IDLE = "idle_power"
 
-#: Which component (a key of the node file) each energy of ``gpu.energy`` belongs to.
+#: The component (a key of the node file) of each energy of ``gpu.energy``.
 COMPONENT_OF = {
     "flop": "compute_units",
     "compute_unit": "compute_units",

@@ -21,7 +21,7 @@ from functools import partial
 from c3sim.models.power import clock_factor
 from c3sim.spec.parts import Clock
 
-# Of the limit: what rounding may leave when the average was foreseen to reach it.
+# Part of the limit that rounding may leave when the average was foreseen to reach it.
 REACHED = 1.0 - 1e-9
 
 

@@ -105,14 +105,14 @@ def row_misses(policies: CachePolicies | None, set_aside: bool) -> float:
     return (in_order - evicted) / in_order if in_order else 0.0
 
 
-#: How written lines leave.
+#: The ways in which written lines leave.
 Leaving = Literal["in eviction order", "row by row", "line by line", "past the cache"]
 
 PAST = ("uncached", "write_through")  # stores that do not wait in a line until it leaves
 
 
 class CacheUse(NamedTuple):
-    """What a task tells the caches, and what it does there; its kind says that of itself."""
+    """The policy and the accesses of a task in caches; its kind says that of itself."""
 
     policy: TransferPolicy = TransferPolicy()
     stores: Stores = "cached"  # how its stores take lines
@@ -138,8 +138,8 @@ class Lines(NamedTuple):
 
 
 def lines_of(gpu: Gpu, use: CacheUse, set_aside: bool) -> Lines:
-    """Of a task with that *use*. Where lines are set aside each written one leaves by itself,
-    whoever wrote it.
+    """The lines of a task with that *use*. Where lines are set aside each written one leaves by
+    itself, whoever wrote it.
     """
     usual = row_misses(gpu.cache_policies, set_aside)
     evicted = usual if set_aside or not usual else usual * _evicted(gpu, use)
@@ -202,7 +202,7 @@ def released_of(gpu: Gpu, use: CacheUse) -> float:
 
 
 def write_backs(gpu: Gpu, use: CacheUse, set_aside: bool) -> Leaving:
-    """How what a task writes leaves the last cache that all compute units share."""
+    """The way in which lines that a task writes leave the last cache of all compute units."""
     policies = gpu.cache_policies
     if policies is not None and policies.rinses:
         return "row by row"

@@ -21,7 +21,7 @@ from c3sim.spec.task import Access, Kernel
 from c3sim.spec.workload import Task
 
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
-#: How the lines of a store are taken.
+#: The ways in which lines of a store are taken.
 OF_STORES: dict[Stores, Policy] = {
     "cached": "allocate",
     "released": "allocate",

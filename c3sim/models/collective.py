@@ -75,7 +75,7 @@ def plan_phase(
         message = sent * ranks.over_nics / counts.steps
         link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
-    per_cycle = (algorithm == "direct" and rules.direct_bytes_per_cycle) or rules.bytes_per_cycle
+    per_cycle = _bytes_per_cycle(library, task.op, algorithm)
     if algorithm == "switch" and library.switch_reduction is not None:
         per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
     elif algorithm in SHOTS:
@@ -115,6 +115,17 @@ def plan_phase(
     if algorithm in SHOTS:  # flags in place of what a step of the library takes
         steps = counts.steps * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
+
+
+def _bytes_per_cycle(library: CollectiveLibrary, op: str, algorithm: str) -> float:
+    """Payload [B] that a channel sends per engine cycle: loads and stores per byte sent differ."""
+    rules = library.channels
+    own = None
+    if algorithm == "direct":
+        own = rules.direct_bytes_per_cycle
+    elif op == "all_gather":
+        own = rules.copy_bytes_per_cycle
+    return own or rules.bytes_per_cycle
 
 
 def channels_of(library: CollectiveLibrary, task: Collective) -> int:

@@ -142,7 +142,7 @@ def shot_primitives(gpu: Gpu, algorithm: str, ranks: int) -> tuple[tuple[float, 
 
 
 class Dealt(NamedTuple):
-    """How direct sends use channels."""
+    """The channels and parts of direct sends."""
 
     channels: int  # that get something
     evenness: float  # the mean over the most that one of them gets
@@ -150,7 +150,7 @@ class Dealt(NamedTuple):
 
 
 def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> Dealt:
-    """How direct sends of *size* bytes to each peer use *channels*.
+    """The use of *channels* by direct sends of *size* bytes to each peer.
 
     ``power_of_two``: there is a power of two of channels; each peer has its share, or twice as many
     as long as a channel's part is larger than ``part``. The parts of all peers are dealt to the

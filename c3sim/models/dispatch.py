@@ -1,4 +1,4 @@
-"""How workgroups of a grid are spread over dies and shader engines (SE).
+"""The spread of a grid's workgroups over dies and shader engines (SE).
 
 Workgroups go strictly round robin over dies (measured: 21 of 21 launches), and inside a die over
 its SEs. What happens when an SE is full is not documented; the GPU's file names one of five rules

@@ -1,4 +1,4 @@
-"""How fast one DMA engine moves bytes, and the rules by which engines choose queues and poll.
+"""The rate [B/s] of one DMA engine, and the rules by which engines choose queues and poll.
 
 An engine keeps a bounded number of bytes in flight. Its round trip is a read at the source, the
 links there and back, and a write at the destination. Under load x (models/memory.py) the two

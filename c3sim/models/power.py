@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-#: How near the clock comes to the largest one that keeps to the limit.
+#: The distance within which the clock comes to the largest one that keeps to the limit.
 PRECISION = 1e-12
 MOST_STEPS = 100
 

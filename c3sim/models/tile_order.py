@@ -1,4 +1,4 @@
-"""Which tiles of a GEMM come first, by the GPU that their results belong to.
+"""The order of a GEMM's tiles by the GPU that their results belong to.
 
 On n GPUs each owns an equal part of the tiles. GPUs are named by how far round they are: offset 0
 is the GPU itself. GPU g makes its tiles in groups, one after the other:

@@ -91,7 +91,7 @@ T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What tasks are resolved on: a *node*, and the streams and host of a *workload*."""
+    """The scene that tasks are resolved on: a *node*, and the streams and host of a *workload*."""
 
     node: Node
     workload: Workload
@@ -103,7 +103,7 @@ class Scene:
 
     @cached_property
     def profile(self) -> HostProfile | None:
-        """What the calls of the host's framework cost on this host; None: the libraries' own."""
+        """The cost of calls of the host's framework on this host; None: the libraries' own."""
         host = self.workload.host
         if host.profile is None:
             return None
@@ -187,7 +187,7 @@ class Planned(Generic[T_co]):
 
     @cached_property
     def lines(self) -> Lines:
-        """What it does to the lines of the last cache."""
+        """Its effect on the lines of the last cache."""
         return lines_of(self.scene.node.gpu, self.use, self.scene.workload.host.set_aside)
 
     @property
@@ -202,7 +202,7 @@ class Planned(Generic[T_co]):
 
     @property
     def resource(self) -> tuple[Hashable, float] | None:
-        """What it uses that others use after it, and its occupancy of that; None: nothing."""
+        """The resource that others use after it, and its occupancy of that; None: nothing."""
         return None
 
     @property
@@ -277,7 +277,7 @@ class Context:
         return self.plan.scene.workload
 
     def part(self, make: Callable[[Context], P]) -> P:
-        """What tasks of a kind share in this run; *make* makes it for the first of them."""
+        """The part that tasks of a kind share; *make* makes it for the first of them."""
         found: P | None = self._parts.get(make)
         if found is None:
             found = self._parts[make] = make(self)

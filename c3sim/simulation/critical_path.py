@@ -40,7 +40,7 @@ class Precedence:
 
 
 def precedence(plan: Plan) -> Precedence:
-    """What tasks wait for; they have no cycle (input/checks/workload.py)."""
+    """The waits of tasks, which have no cycle (input/checks/workload.py)."""
     needs = {
         name: [(each.task, plan[each.task].share(each)) for each in task.after]
         for name, task in plan.tasks.items()

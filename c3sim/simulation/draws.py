@@ -85,7 +85,7 @@ def _racing(plan: Plan) -> tuple[str, ...]:
 
 
 def _sets_of_orders(racing: tuple[str, ...], ranks: int) -> list[tuple[tuple[Order, ...], float]]:
-    """Which orders occur among *ranks* ranks, and how likely."""
+    """The orders that occur among *ranks* ranks, with their probabilities."""
     orders = list(permutations(racing)) if racing else [()]
     if len(orders) == 1:
         return [((orders[0],), 1.0)]
@@ -111,7 +111,7 @@ def _classes(orders: tuple[Order, ...], skew: float) -> list[tuple[Arrival, ...]
     ]
 
 
-#: Of the turn: ranks that are less apart are together.
+#: Share of the turn: ranks that are less apart are together.
 APART = 0.02
 
 

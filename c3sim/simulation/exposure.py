@@ -1,4 +1,4 @@
-"""Where the time of a run went: unions of intervals on one rank, in seconds.
+"""The time of a run by class: unions of intervals on one rank, in seconds.
 
 - *busy*: time in which at least one task of an operator class runs
 - *exposed*: time in which only tasks of that class run; of communication as a whole, time in which
@@ -35,7 +35,7 @@ def length(spans: Iterable[Span]) -> float:
 
 
 def uncovered(spans: Iterable[Span], by: Iterable[Span]) -> float:
-    """How long some of *spans* and none of *by* is there."""
+    """The time [s] in which some of *spans* and none of *by* is there."""
     covers = union(by)
     return length(union([*spans, *covers])) - length(covers)
 

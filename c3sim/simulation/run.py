@@ -31,8 +31,8 @@ class TaskRun:
     detail: Mapping[str, Any]
 
     def waited_for_room(self, alone: TaskRun) -> float:
-        """How much later [s] it begins behind being ready than *alone*. A kernel that was in its
-        queue in time begins sooner: it has waited for what was before it, and not for room.
+        """The time [s] by which it begins later behind being ready than *alone*. A kernel that was
+        in its queue in time begins sooner: it has waited for what was before it, and not for room.
         """
         return max(0.0, (self.start - self.ready) - (alone.start - alone.ready))
 

@@ -46,7 +46,7 @@ def run_once(
     *by_class* as in :func:`simulate`. The *energy* of one that is asked for without is not known.
     Not *around*: what is around a GPU has no say in what is asked for.
     """
-    # What of a workload decides its run; names and descriptions do not.
+    # The parts of a workload that decide its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={*_CONDITIONS})
     key = (_text(node, around), conditions, private, by_class, energy)
     run = _runs.get(key)

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from c3sim.spec.words import alias
 
-#: How numbers are written. ``text``, studies: a unit on every value that has a dimension;
+#: The style of numbers. ``text``, studies: a unit on every value that has a dimension;
 #: ``bytes``, workloads: the same, but a plain number from 1024 on may be bytes, as in records;
 #: ``si``, JSON records: a plain number is in SI units already; ``leaf``, hardware files: each
 #: number is an entry ``{value, source, ...}`` (c3sim/spec/sourced.py).

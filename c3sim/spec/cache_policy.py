@@ -8,10 +8,10 @@ from c3sim.spec.base import Spec
 from c3sim.spec.quantities import Bytes, BytesPerCycle, Count, Fraction, Positive
 from c3sim.spec.sourced import Hardware
 
-#: What a level does with a line that misses: it takes it like any other (allocate), not at all
+#: A level's treatment of a line that misses: it takes it like any other (allocate), not at all
 #: (bypass), as one of the first to leave (stream), or as one of the last (keep).
 Policy = Literal["allocate", "bypass", "stream", "keep"]
-#: Where a store ends: in the cache, until the line leaves (cached), as one of the first (stream) or
+#: The end of a store: in the cache, until the line leaves (cached), as one of the first (stream) or
 #: last to leave (keep), or when the kernel ends (released); in the cache and beyond
 #: (write_through); beyond (uncached).
 Stores = Literal["cached", "released", "stream", "keep", "write_through", "uncached"]

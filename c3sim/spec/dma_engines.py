@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from c3sim.spec.quantities import Bandwidth, Bytes, Fraction, Parts, Time
 from c3sim.spec.sourced import Hardware
 
-#: What a packet can ask for.
+#: The operations of a packet.
 Operation = Literal["copy", "broadcast", "swap", "reduce", "poll", "atomic", "fence", "timestamp"]
 #: With which of its queues an engine begins when several are released together.
 ReleasedQueueStart = Literal["first", "half_gpu_number"]

@@ -62,13 +62,13 @@ def attributes_of(model: type[BaseModel]) -> dict[str, str]:
 
 
 def description_of(field: FieldInfo) -> str:
-    """What is said of *field*, on one line."""
+    """The description of *field*, on one line."""
     return " ".join((field.description or "").split())
 
 
 @cache
 def annotation_of(model: type[BaseModel], name: str) -> Any:
-    """What the field *name* (in files) of *model* may hold, with its limits."""
+    """The annotation of the field *name* (in files) of *model*, with its limits."""
     return fields_of(model)[name].rebuild_annotation()
 
 
@@ -116,8 +116,8 @@ def by_tag(form: Form) -> dict[str, type[BaseModel]]:
 
 
 def inside(annotation: Any, step: str | int, value: Any = None) -> Any:
-    """What *annotation* says of its entry *step*, that of a union for the *value* there; None:
-    nothing.
+    """The annotation inside *annotation* of its entry *step*, that of a union for the *value*
+    there; or None.
     """
     form = form_of(annotation)
     if form.tag:
@@ -153,7 +153,7 @@ class ByForm:
 
 
 def chosen(options: tuple[Any, ...], value: object) -> int:
-    """Which of *options* is written as *value* is."""
+    """The one of *options* that is written as *value* is."""
     written = next((name for name, types in _WRITTEN.items() if isinstance(value, types)), "")
     fitting = [i for i, option in enumerate(options) if _way_of(option) == written]
     if isinstance(value, BaseModel):
@@ -172,7 +172,7 @@ _WRITTEN: dict[str, tuple[type, ...]] = {
 
 
 def _way_of(annotation: Any) -> str:
-    """How a value of that *annotation* is written, where that tells it from others."""
+    """The way to write a value of that *annotation*, where that tells it from others."""
     form = form_of(annotation)
     if form.bare is str or form.origin is Literal:
         return "text"
@@ -182,6 +182,6 @@ def _way_of(annotation: Any) -> str:
 
 
 def _fields_in(entries: Mapping[str, Any], annotation: Any) -> int:
-    """How many of *entries* are fields of the model that *annotation* is."""
+    """The number of *entries* that are fields of the model that *annotation* is."""
     model = form_of(annotation).model
     return 0 if model is None else len(entries.keys() & fields_of(model).keys())

@@ -52,7 +52,7 @@ class Host(Hardware):
     """how fast it writes them; null: at once"""
 
 
-#: What a framework's host calls. ``view``: no kernel (views, splits, transposes); ``copy``: parts
+#: The calls of a framework's host. ``view``: no kernel (views, splits, transposes); ``copy``: parts
 #: put side by side or in another order; ``bucket``: a gradient into its bucket and back; ``layer``:
 #: a layer's own modules, between its operators.
 HostCall = Literal[
@@ -72,7 +72,7 @@ OptimizerCall = Literal["adamw_foreach", "adamw_fused", "lamb_foreach", "lamb_fu
 
 
 class CallTime(Hardware):
-    """How long a call keeps the host thread busy."""
+    """The time [s] for which a call keeps the host thread busy."""
 
     forward: Time
     """no gradients are wanted"""
@@ -83,7 +83,7 @@ class CallTime(Hardware):
 
 
 class StepTime(Hardware):
-    """How long a step of an optimizer keeps the host thread busy."""
+    """The time [s] for which a step of an optimizer keeps the host thread busy."""
 
     step: Time
     """whatever its tensors"""

@@ -188,10 +188,9 @@ FIELDS = (
 
 
 class Described(Workload):
-    """What paths, sweeps and studies take an iteration for: a workload whose *tasks* are those of a
-    few of its layers, so that they can be named. A run builds its own tasks from *iteration*, and
-    makes *changes* in them: (path, value, style of its numbers) in the order in which they were
-    set.
+    """An iteration as paths, sweeps and studies see it: a workload whose *tasks* are those of a few
+    of its layers, so that they can be named. A run builds its own tasks from *iteration*, and makes
+    *changes* in them: (path, value, style of its numbers) in the order in which they were set.
     """
 
     iteration: Iteration

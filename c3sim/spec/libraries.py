@@ -86,7 +86,7 @@ class Protocol(Hardware):
 
 
 class PeerChannels(Hardware):
-    """How a library deals channels of direct sends to the peers (models/collective.py: deal)."""
+    """A library's channels for direct sends to peers (models/collective.py: deal)."""
 
     rule: Literal["power_of_two"]
     """power_of_two: a power of two of channels for each peer, doubled while a channel's part is
@@ -117,6 +117,8 @@ class Channels(Hardware):
     direct_bytes_per_cycle: BytesPerCycle | None = None
     """the same of direct sends, where a channel sends to one peer and receives from another in
     turn; left out: bytes_per_cycle"""
+    copy_bytes_per_cycle: BytesPerCycle | None = None
+    """the same of all-gathers, whose channels add nothing; left out: bytes_per_cycle"""
     load_bytes_per_cycle: BytesPerCycle | None = None
     """bytes one channel loads per engine cycle; given with store_bytes_per_cycle, its calls follow
     one another"""
@@ -131,6 +133,9 @@ class Channels(Hardware):
     """the same of direct sends, which do not wait for one another's steps"""
     link_efficiency: Fraction
     """share of a link's usable rate that many channels reach"""
+    beside_compute: Fraction = 1.0
+    """share of its rate that a channel keeps while arithmetic runs on every compute unit, whose
+    waves are served first; no isolated run tells it"""
     cluster: Parts
     """channels that start together in one shader engine; numbers it does not divide start singly"""
     channels_per_unit: Parts = 1

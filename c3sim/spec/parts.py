@@ -196,7 +196,7 @@ class PolicyCost(Hardware):
 
 
 class RemoteStores(Hardware):
-    """How compute units store at peers."""
+    """Stores of compute units at peers."""
 
     policies: dict[StorePolicy, PolicyCost] = Field(min_length=1)
     store_bytes: Bytes

@@ -123,7 +123,7 @@ EnergyPerByte = Annotated[float, Field(ge=0), Unit("J/B", "40 pJ/B")]
 EnergyPerFlop = Annotated[float, Field(ge=0), Unit("J/flop", "0.5 pJ/flop")]
 Time = Annotated[float, Field(ge=0), Unit("s", "2.5 us")]
 Count = Annotated[int, Field(gt=0, le=2**53)]  # beyond, they are not exact as floats
-#: What is simulated one by one has a limit: a slip of the pen must not run for days.
+#: Limit of things simulated one by one: a slip of the pen must not run for days.
 Parts = Annotated[int, Field(gt=0, le=4096)]  # of a node: GPUs, dies, engines, queues, links
 Pieces = Annotated[int, Field(gt=0, le=100_000)]  # of work: repetitions, chunks
 Workgroups = Annotated[int, Field(gt=0, le=2**24)]  # of a grid

@@ -44,7 +44,7 @@ from c3sim.spec.fields import form_of, is_numeric, is_word
 from c3sim.spec.quantities import Unit, finite
 from c3sim.spec.units import parse_quantity
 
-#: How schema 1 told a fit in words: date, records, data, residual [%], interval, start.
+#: A fit in the words of schema 1: date, records, data, residual [%], interval, start.
 FIT_IN_WORDS = re.compile(
     r"calibrated (?P<date>\S+) on (?P<records>\d+) records \(data (?P<data>\w+)\),"
     r" median residual (?P<residual>[\d.]+) %,"
@@ -96,7 +96,7 @@ Text = Annotated[str, Field(strict=True)]
 
 
 class Calibrated(Spec):
-    """What a fit says of the value."""
+    """The outcome of the fit of a value."""
 
     suite: Text
     """suites it was fitted to, joined by +"""
@@ -165,7 +165,7 @@ def _parts(text: str, sign: str) -> list[str]:
 
 
 class Entry(NamedTuple):
-    """What is *written* of a value, and the value in SI *unit*."""
+    """An entry as *written*, and its value in SI *unit*."""
 
     written: Mapping[str, Any]
     value: Any
@@ -215,7 +215,7 @@ def _without_source(way: _Way, value: Any, handler: Handler, info: ValidationInf
 
 
 class _Way(NamedTuple):
-    """How a field is written: as *entries*, one, or one for each name; *number*: a single one."""
+    """The way to write a field: as *entries*, one, or one for each name; *number*: a single one."""
 
     entries: Literal["", "may", "must"]
     named: bool
@@ -236,8 +236,8 @@ def _way_of(model: type[Spec], field: str) -> _Way:
 
 
 def _values(given: Mapping[str | None, Any], handler: Handler, way: _Way, reading: Reading) -> Any:
-    """What *handler* makes of the values of *given* entries, by name. What is said beside them goes
-    to *reading*. Raises ValidationError, with all mistakes.
+    """The results of *handler* for the values of *given* entries, by name. Their sources go to
+    *reading*. Raises ValidationError, with all mistakes.
     """
     problems: list[InitErrorDetails] = []
     values, entries = dict(given), dict[str | None, Mapping[str, Any]]()
@@ -373,7 +373,7 @@ def _three_digits(value: float) -> str:
 
 
 def provenance(leaf: Leaf) -> str:
-    """Where the value comes from, in words: its source, and before it what a fit says."""
+    """The origin of the value, in words: its source, and before it what a fit says."""
     fit = leaf.calibrated
     if fit is None:
         return leaf.source

@@ -25,11 +25,12 @@ from c3sim.spec.quantities import (
     Parts,
     Pieces,
     Positive,
+    Time,
     Trials,
     Workgroups,
 )
 
-#: What an application does; c3sim/experiments/subjects/applications.py says what it accesses.
+#: Operations of applications; c3sim/experiments/subjects/applications.py has their accesses.
 ApplicationKind = Literal[
     "gemm", "composed", "activation", "pooling", "batch_norm", "softmax", "lrn", "fully_connected",
     "gru", "lstm",
@@ -56,7 +57,7 @@ class Application(Spec):
 class PlainMachine(Spec):
     """A machine of which only this is published."""
 
-    compute_units: Count
+    compute_units: Parts
     clock: Frequency
     flops_per_cycle: dict[Literal["fp32", "fp64"], Positive]
     """of a compute unit"""
@@ -81,6 +82,12 @@ class PolicyMachines(Spec):
     B of memory; reached: part of the peak FLOP"""
     draws: Count = 64
     seed: int = Field(1, ge=0)
+
+    @model_validator(mode="after")
+    def _guesses_all(self) -> PolicyMachines:
+        if missing := [name for name in get_args(Guess) if name not in self.guesses]:
+            raise ValueError(f"guesses lack {', '.join(missing)}")
+        return self
 
 
 class Shape(Spec):
@@ -242,13 +249,69 @@ class Assumption(Spec):
     usual: str = Field(description="what the study assumes")
     unknown: str = Field(description="why it is not known")
     source: str
+    measure: str = Field("", description="what measurement would settle it")
     alternatives: tuple[Alternative, ...] = Field(min_length=1)
+
+
+class Fact(Spec):
+    """An isolated time, or a ratio of two, that draws of the band are weighed by.
+
+    With what is *published* and what comes out under a draw, the likelihood of the draw is
+    exp(-z2 / 2), z2 the square of ln(here / published) / error; between two ends z is 0.
+    """
+
+    name: str
+    time: Time | None = Field(None, description="published time of the task alone")
+    ratio: tuple[Positive | None, Positive | None] | None = Field(
+        None, description="instead of time: least and most of a ratio of two times; null: no bound"
+    )
+    error: Positive = Field(description="one standard deviation, relative: the source's spread")
+    source: str
+    of: Literal["record", "study"] = Field(
+        "record",
+        description="record: of other runs, so only parameters are drawn; study: of the published"
+        " study's own runs, so its unknown conditions hold as well",
+    )
+    task: str = Field(description="task of the study's workload that runs alone")
+    set: dict[str, Any] = Field({}, description="values of the run (paths as for --set)")
+    over: dict[str, Any] | None = Field(
+        None, description="values of a second run, by whose time the first is divided"
+    )
+    fewer: Count | None = Field(
+        None, description="compute units taken from a GEMM, whose time with all of them divides"
+    )
+    scenarios: tuple[str, ...] = Field(
+        (), description="the mean over these scenarios of the study; left out: the first one"
+    )
+
+    @model_validator(mode="after")
+    def _is_a_time_or_a_ratio(self) -> Fact:
+        if (self.time is None) == (self.ratio is None):
+            raise ValueError("give time or ratio, and not both")
+        if self.over is not None and self.fewer is not None:
+            raise ValueError("over and fewer both divide; give one of them")
+        if (self.over is None and self.fewer is None) != (self.ratio is None):
+            raise ValueError("ratio and one of over and fewer belong together")
+        if self.time == 0 or self.ratio == (None, None):
+            raise ValueError("a fact needs a time above 0, or an end of its ratio")
+        return self
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Least and most that is published: s, or 1."""
+        return self.ratio if self.ratio is not None else (self.time, self.time)
 
 
 class Band(Spec):
     """Unknown conditions and parameters, which give the means a band."""
 
     draws: Trials = Field(16, description="draws of parameters and assumptions")
+    screened: Trials = Field(
+        128, description="with facts: draws of which isolated runs are compared with them"
+    )
+    facts: tuple[Fact, ...] = Field(
+        (), description="isolated facts by which draws are weighed: the conditioned band"
+    )
     seed: int = Field(1, ge=0)
     skip: tuple[str, ...] = Field(
         (), description="scenarios that no draw simulates; the mean change of the others stands"
@@ -272,6 +335,12 @@ class Search(Spec):
         20, description="designs chosen at a time, each from the results before them"
     )
     seed: int = Field(1, ge=0)
+
+
+def _check_names(field: str, names: tuple[str, ...], known: set[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{field}: {name!r} is no scenario of the study")
 
 
 class Study(Spec):
@@ -369,9 +438,10 @@ class Study(Spec):
         if (self.kind in OF_A_TABLE) != bool(self.table) and self.kind in packaged:
             raise ValueError("table and one of the kinds t3 and fused belong together")
         names = {scenario.name for scenario in self.scenarios}
-        for name in self.band.skip if self.band is not None else ():
-            if name not in names:
-                raise ValueError(f"band.skip: {name!r} is no scenario of the study")
+        if self.band is not None:
+            _check_names("band.skip", self.band.skip, names)
+            for index, fact in enumerate(self.band.facts):
+                _check_names(f"band.facts[{index}].scenarios", fact.scenarios, names)
         if self.kind not in WITH_POINTS and "outputs" in self.model_fields_set:
             raise ValueError(f"kind: {self.kind} has tables of its own; leave outputs out")
         return self

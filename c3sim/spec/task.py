@@ -1,4 +1,4 @@
-"""What tasks may say whatever their kind; kernels, stores at peers and DMA commands."""
+"""Fields of tasks of every kind; kernels, stores at peers and DMA commands."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from c3sim.spec.quantities import (
 Dtype = Literal["bf16", "fp16", "fp8", "fp32", "fp64"]
 DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4, "fp64": 8}
 
-#: How a kernel posts packets: one lane all of them, or a lane for each queue its own.
+#: A kernel's way to post packets: one lane all of them, or a lane for each queue its own.
 Posting = Literal["serial", "lanes"]
 
 
 class TaskBase(Spec):
-    """Where a task stands among others."""
+    """A task's place among others."""
 
     stream: str | None = None
     """queue it runs in; left out: a queue of its own"""
@@ -84,7 +84,7 @@ CLASSES: dict[str, TaskClass] = {
 }
 
 
-#: What a kernel does in a model; a step of the model is told in these classes.
+#: The class of a kernel in a model; a step of the model is told in these classes.
 Operator = Literal[
     "gemm", "attention", "normalisation", "elementwise", "embedding", "optimizer", "communication"
 ]
@@ -151,11 +151,11 @@ class Kernel(KernelBase):
     cache: CachePolicy = CachePolicy()
 
 
-#: What happens to a store on its way: it stays in caches until a release writes them back; it goes
+#: The way of a store: it stays in caches until a release writes them back; it goes
 #: through them; it passes by them.
 StorePolicy = Literal["cached", "write_through", "uncached"]
 Publication = Literal["release", "flag"]
-#: Which tiles of a GEMM come first, by the GPU that their results belong to: see ``Gemm.order``.
+#: The order of a GEMM's tiles, by the GPU that their results belong to: see ``Gemm.order``.
 TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
 
 

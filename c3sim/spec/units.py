@@ -92,7 +92,7 @@ def _example(si: str) -> str:
 
 @lru_cache(maxsize=512)
 def _factor(unit: str, si: str) -> Fraction:
-    """How many *si* one *unit* is, exactly."""
+    """The exact number of *si* in one *unit*."""
     registry = _registry()
     known = map(registry.parse_unit_name, re.split(r"\s*[*/]\s*", unit))
     if not _UNIT.fullmatch(unit) or not all(known):

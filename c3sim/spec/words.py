@@ -16,8 +16,8 @@ from c3sim.errors import InputError
 
 
 class Word(NamedTuple):
-    """What a word *means*, for people, and what it stands for: a *path* of a node, a *strategy*, an
-    *output*, a *value* in a file; empty where it is none of that kind.
+    """A word: what it *means*, for people, and what it stands for: a *path* of a node, a
+    *strategy*, an *output*, a *value* in a file; empty where it is none of that kind.
     """
 
     means: str
@@ -80,7 +80,7 @@ def word(text: object) -> Word | None:
 
 
 def alias(text: str, kind: str, allowed: Collection[object]) -> str:
-    """What *text* stands for as a *kind* of thing (a field of Word), if that is *allowed*; else
+    """The meaning of *text* as a *kind* of thing (a field of Word), if that is *allowed*; else
     *text*.
     """
     found = word(text)

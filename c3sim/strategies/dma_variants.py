@@ -36,7 +36,7 @@ from c3sim.simulation.runs import isolated
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import NEEDS
 from c3sim.spec.workload import Collective, Workload
-from c3sim.strategies.rewrites import collective_of, collectives, compute_tasks, with_tasks
+from c3sim.strategies.rewrites import collective_of, compute_tasks, on_engines, with_tasks
 from c3sim.tasks.plan import kind_of, plan
 
 FIGURES = 9  # of least times that are compared
@@ -96,8 +96,8 @@ def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload
 
 
 def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:
-    """For every collective of *workload*, which are on DMA engines already."""
-    alone = {name: _alone(workload, node, name) for name in collectives(workload)}
+    """For every collective of *workload* that is on DMA engines."""
+    alone = {name: _alone(workload, node, name) for name in on_engines(workload)}
     others = {name: isolated(node, workload, name) for name in workload.tasks if name not in alone}
     compute = sum(others[name].end for name in compute_tasks(workload))
     tasks = [workload.tasks[name] for name in compute_tasks(workload)]

@@ -22,6 +22,7 @@ from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload,
 from c3sim.tasks.plan import kind_of, plan
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
+STAYS = "on compute units: DMA engines copy and cannot reduce"  # how a note on it ends
 REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
 
 
@@ -102,17 +103,44 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
 
 
 def on_dma(workload: Workload, node: Node) -> Workload:
-    """Collectives on DMA engines. Raises InputError for what *node*'s engines cannot reduce."""
-    allowed: tuple[str, ...] = DMA_OPERATIONS
-    if node.gpu.dma_engines.reduce_bandwidth is not None:
-        allowed = (*DMA_OPERATIONS, *REDUCTIONS)
-    for name in collectives(workload):
-        task = collective_of(workload, name)
-        if task.op not in allowed:
-            message = f"DMA engines copy and cannot reduce, so not {task.op!r}"
-            raise InputError(f"{message}; allowed: {', '.join(allowed)}", f"tasks.{name}.op")
+    """Collectives on DMA engines; those that *node*'s engines cannot reduce stay where they are.
+    Raises InputError where all would stay.
+    """
+    names, staying = collectives(workload), reduced(workload, node)
+    if names and len(staying) == len(names):
+        op, allowed = collective_of(workload, names[0]).op, ", ".join(DMA_OPERATIONS)
+        message = f"DMA engines copy and cannot reduce, so not {op!r}; allowed: {allowed}"
+        raise InputError(message, f"tasks.{names[0]}.op")
     change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
-    return with_tasks(workload, dict.fromkeys(collectives(workload), change))
+    moving = (name for name in names if name not in staying)
+    return with_tasks(workload, dict.fromkeys(moving, change))
+
+
+def reduced(workload: Workload, node: Node) -> tuple[str, ...]:
+    """Collectives that reduce, where the DMA engines of *node* cannot."""
+    if node.gpu.dma_engines.reduce_bandwidth is not None:
+        return ()
+    names = collectives(workload)
+    return tuple(n for n in names if collective_of(workload, n).op not in DMA_OPERATIONS)
+
+
+def on_engines(workload: Workload) -> tuple[str, ...]:
+    """Collectives on DMA engines."""
+    names = collectives(workload)
+    return tuple(name for name in names if collective_of(workload, name).backend == "dma")
+
+
+def staying_note(strategy: str, workload: Workload, node: Node) -> str | None:
+    """Words on the collectives of *workload* that could not follow the others to DMA engines, where
+    a *strategy* took these there.
+    """
+    if strategy == "as_written":
+        return None
+    ops = dict.fromkeys(collective_of(workload, name).op for name in reduced(workload, node))
+    if not ops or not on_engines(workload):
+        return None
+    stay = "stays" if len(ops) == 1 else "stay"
+    return f"{' and '.join(ops)} {stay} {STAYS}"
 
 
 def baseline(workload: Workload, node: Node) -> Workload:

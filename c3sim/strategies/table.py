@@ -4,7 +4,7 @@
     sp            schedule prioritisation: the kernel with fewer workgroups launched first
     rp            resource partitioning: some CUs for the collective, the others for compute kernels
     sp_rp         both
-    conccl        collectives on DMA engines
+    conccl        collectives on DMA engines; reductions stay where engines cannot reduce
     conccl_rp     conccl, one CU per die withheld from memory-bound GEMMs
     conccl_latte  conccl, with the variant and prelaunch that isolated times recommend
     auto          what two heuristics recommend from isolated times
@@ -135,7 +135,7 @@ STRATEGIES: dict[str, Strategy] = {
     ),
     "conccl": Strategy(
         _conccl,
-        "collectives on DMA engines (all_gather and all_to_all; reductions where engines can)",
+        "collectives on DMA engines: all_gather and all_to_all; reductions where engines can",
         needs_collective=True,
     ),
     "conccl_rp": Strategy(

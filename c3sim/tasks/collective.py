@@ -44,8 +44,8 @@ class CollectiveKind(EngineKind[Collective]):
         return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.backend == DMA)
 
     def payload(self, task: Collective, node: Node) -> float | None:
-        """What has to cross links or NICs, (n-1)/n of its size per GPU, twice that in an all-reduce
-        (nccl-tests' bus bytes).
+        """The bytes that have to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
+        all-reduce (nccl-tests' bus bytes).
         """
         among = ranks_in(node, task)
         each = (2.0 if task.op == "all_reduce" else 1.0) * (among - 1) * task.size * task.repeat
@@ -172,15 +172,30 @@ def _speed(state: GpuState) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class _Working:
+    """Progress of channels that keep *beside* of it where arithmetic runs on every unit."""
+
+    beside: float
+
+    def __call__(self, state: GpuState) -> float:
+        return _speed(state) * (1.0 - state.computing * (1.0 - self.beside))
+
+
+@dataclass(frozen=True, slots=True)
 class _Sending:
     """Payload rate [B/s] of *channels* in *phase* by state; *speed*: what is given of that."""
 
     speed: float
     phase: PhasePlan
     channels: float
+    progress: Callable[[GpuState], float]
 
     def __call__(self, state: GpuState) -> float:
-        return self.speed * self.phase.rate(self.channels, _speed(state))
+        return self.speed * self.phase.rate(self.channels, self.progress(state))
+
+    def freely(self, state: GpuState) -> float:
+        """The same if links were no limit."""
+        return self.speed * self.phase.unlinked_rate(self.channels, _speed(state))
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
@@ -240,6 +255,8 @@ class ChannelCollective:
         rules = library.channels
         each = rules.channels_per_unit
         self.workgroups = rules.workgroups(self.plan.channels)
+        beside = rules.beside_compute
+        self.progress = _speed if beside == 1.0 else _Working(beside)
         claim = Claim(each * rules.lds, each * rules.registers, each * rules.waves)
         self.channels = Channels(context, name, claim, ranks, placed=started, ready=self._begin)
         self.launch = self.channels.launch
@@ -285,7 +302,7 @@ class ChannelCollective:
         work: float,
         done: Callable[[], None],
         *,
-        cap: Callable[[GpuState], float] = _speed,
+        cap: Callable[[GpuState], float] | None = None,
         traffic: Callable[[int], Traffic] = lambda _rank: Traffic(),
         units: float = 1.0,
         share: float = 1.0,
@@ -298,7 +315,7 @@ class ChannelCollective:
         for rank in self.channels.ranks:
             asked = Asked(
                 gpu=rank,
-                cap=cap,
+                cap=cap or self.progress,
                 traffic=traffic(rank),
                 compute_units=self.channels.units(rank, units * workgroups),
                 share=share * workgroups / self.workgroups,
@@ -340,7 +357,7 @@ class _Passage:
             self.workgroups,
             phase.sent * self.workgroups / run.workgroups,
             lambda: self._was_sent(index, since),
-            cap=_Sending(run.speed, phase, working),
+            cap=_Sending(run.speed, phase, working, run.progress),
             traffic=lambda rank: _phase_traffic(
                 run.context.node, phase, rank, folded=run.context.machine.folded
             ),

@@ -19,7 +19,7 @@ class CommandsKind(EngineKind[Commands]):
     """Programs of commands."""
 
     def payload(self, task: Commands, node: Node) -> float | None:
-        """What is written."""
+        """The bytes written."""
         written = sum(
             (2 if command.op == "swap" else len(command.peers) or 1) * (command.bytes or 0.0)
             for command in task.program

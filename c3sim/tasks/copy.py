@@ -40,7 +40,7 @@ class CopyKind(EngineKind[Copy]):
         return CacheUse(policy=task.cache, reused=reused)
 
     def payload(self, task: Copy, node: Node) -> float | None:
-        """What is written."""
+        """The bytes written."""
         return task.bytes * task.repeat * (node.ranks if task.gpus == "all" else 1)
 
     def conditions(self, task: Copy, _node: Node) -> Conditions | None:

@@ -40,7 +40,7 @@ CollectiveLike = tuple[int, int, bool, Collective]  # GPU, queue, with its own s
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OfCollective(Planned[Collective]):
-    """What all collectives have in common."""
+    """The part that all collectives share."""
 
     side: ClassVar[TaskClass] = "communication"
 
@@ -91,7 +91,7 @@ class ByEngines(OfCollective, OnEngines[Collective]):
 
 
 class EngineRuns:
-    """What collectives on engines share in one run."""
+    """The state that collectives on engines share in one run."""
 
     def __init__(self, context: Context):
         self.steps: dict[CollectiveLike, list[Step]] = {}
@@ -161,7 +161,7 @@ def collective_program(
 
 
 def _peers(node: Node, gpu: int, task: Collective) -> tuple[int, ...]:
-    """How far round the node each of the other GPUs of *task* is from *gpu*."""
+    """The offsets round the node from *gpu* to each other GPU of *task*."""
     group = group_of(node, task)
     if group is None:
         return tuple(range(1, node.gpus))

@@ -57,7 +57,7 @@ def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
 
 
 def use_of(task: Kernel, gpu: Gpu) -> CacheUse:
-    """What it does in the caches of *gpu*; its accesses count themselves what takes lines."""
+    """Its accesses and policy in the caches of *gpu*; accesses count what takes lines."""
     evicted = None
     if task.accesses:
         most = float(gpu.compute_unit_count * (task.per_unit or RESIDENT))
@@ -90,7 +90,7 @@ class KernelKind(Kind[Kernel]):
         return use_of(task, gpu)
 
     def payload(self, task: Kernel, node: Node) -> float | None:
-        """What it reads and writes, without FLOP."""
+        """The bytes read and written, without FLOP."""
         if task.flops:
             return None
         again = sum(access.bytes * (1.0 + access.again) for access in task.accesses)

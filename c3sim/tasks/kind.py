@@ -1,4 +1,4 @@
-"""What a kind of task says of itself, whatever the workload around it."""
+"""A kind of task, whatever the workload around it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ ENGINES = "gpu.dma_engines"  # owner of the calibrated numbers of DMA engines
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conditions:
-    """What a task asks of its *owner*, the part of the node that has the calibrated numbers."""
+    """The conditions of a task to its *owner*, the part of the node that has the calibrated
+    numbers.
+    """
 
     owner: str
     family: str
@@ -48,15 +50,15 @@ class Kind(ABC, Generic[T]):
         return "communication" if self.side == "communication" else "elementwise"
 
     def detail(self, _task: T) -> dict[str, Any]:
-        """What a file says of it that a result repeats."""
+        """The fields of its file that a result repeats."""
         return {}
 
     def use(self, _task: T, _gpu: Gpu) -> CacheUse:
-        """What it does in the caches of *gpu*."""
+        """Its accesses and policy in the caches of *gpu*."""
         return CacheUse()
 
     def posted(self, _task: T) -> Posting | None:
-        """How a workgroup posts its packets; None: nobody does."""
+        """The way in which a workgroup posts its packets; None: nobody does."""
         return None
 
     def stores_at_peers(self, _task: T) -> bool:
@@ -88,7 +90,7 @@ class Kind(ABC, Generic[T]):
         return task
 
     def placed(self, name: str, task: T, scene: Scene) -> dict[str, Any]:
-        """What every record has: where *task* stands among others, and what this kind says."""
+        """The record of *task*: its place among others, and the answers of its kind."""
         host, profile = scene.node.host, scene.profile
         launch = host.launch_time if profile is None else profile.launch_time
         return {

@@ -38,7 +38,7 @@ class OnEngines(Planned[T_co]):
     by_engines: ClassVar[bool] = True
 
     def steps(self, context: Context, turn: Turn) -> list[Step]:
-        """What its engines have to do."""
+        """The steps of its engines."""
         raise NotImplementedError
 
     def program(self) -> Sequence[Command]:

@@ -32,15 +32,15 @@ class OnUnits(Planned[T_co]):
     """whether it uses compute units one after the other with others of its like"""
 
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
-        """What runs on *gpu*; *watched*: others wait for parts of its tiles."""
+        """The kernel on *gpu*; *watched*: others wait for parts of its tiles."""
         raise NotImplementedError
 
     def last_kernel(self, _context: Context) -> KernelSpec | None:
-        """What runs behind it, whose tiles are the results; None: nothing does."""
+        """The kernel behind it, whose tiles are the results; None: there is none."""
         return None
 
     def describe(self) -> dict[str, object]:
-        """What was decided for it, for the result."""
+        """The decisions made for it, for the result."""
         return {}
 
     @property

@@ -31,7 +31,7 @@ class StoresKind(Kind[Stores]):
         return task.direction == "push"
 
     def payload(self, task: Stores, node: Node) -> float | None:
-        """What goes to peers."""
+        """The bytes that go to peers."""
         return task.bytes * task.repeat * node.ranks
 
     def events(self, task: Stores, node: Node) -> float:

@@ -18,7 +18,7 @@ from c3sim.spec.workload import StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits, one_per_tile, surviving_share
 
-#: Of the passes of a stream: so often a kernel beside others looks which of them have its lines.
+#: Looks per pass of a stream: so often a kernel beside others looks which of them have its lines.
 PIECES = 16
 
 
@@ -28,7 +28,9 @@ def footprint_of(task: StreamKernel) -> float:
 
 
 def use_of(task: StreamKernel, gpu: Gpu) -> CacheUse:
-    """What it does in the caches of *gpu*. A reuse predictor knows whether it finds lines again."""
+    """Its accesses and policy in the caches of *gpu*. A reuse predictor knows whether it finds
+    lines again.
+    """
     stored, size = ARRAYS[task.pattern][1] * task.bytes, footprint_of(task)
     reused = True
     if predicts(gpu):
@@ -53,7 +55,7 @@ class StreamKind(Kind[StreamKernel]):
         return use_of(task, gpu)
 
     def payload(self, task: StreamKernel, node: Node) -> float | None:
-        """What it reads and writes."""
+        """The bytes read and written."""
         return footprint_of(task) * task.passes * task.repeat * node.ranks
 
     def touched(self, task: StreamKernel) -> tuple[float, float]:

@@ -74,7 +74,7 @@ def test_a_long_study_of_serving_asks():
 
 
 def test_steps_of_the_scheduler_are_counted_within_a_factor_of_two(monkeypatch):
-    """Of every twelfth case: some with one request, some with many, all at once or by and by."""
+    """Every twelfth case: some with one request, some with many, all at once or by and by."""
     steps, step = [0], scheduler.Scheduler._step
 
     def counting(self, *arguments):

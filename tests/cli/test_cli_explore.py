@@ -45,14 +45,6 @@ def test_run_has_a_band_when_asked(cli, pair):
     assert "4 samples of " in text and "log-uniform" in text and "fraction_of_ideal" in text
 
 
-def test_what_is_set_by_hand_is_not_drawn(cli, pair):
-    def drawn(*options):
-        found = cli("run", pair, "--uncertainty", "--samples", "2", "--json", *options).stdout
-        return json.loads(found)["uncertainty"]["parameters"]
-
-    assert drawn("--set", "hw.links.latency=1 us") == drawn() - 1
-
-
 @pytest.mark.parametrize(
     "options",
     [("--strategy", "conccl"), ("--set", "links.bandwidth=40 GB/s", "--set", "task.gemm.m=2048")],
@@ -87,10 +79,9 @@ def test_sensitivity_of_a_workload(cli, pair, empty):
         rows[0]
     )
     assert rows[0]["output"] == "fraction_of_ideal" and rows[0]["st"] is not None
-    assert (
-        cli("plot", "o/sensitivity.parquet", "--out", "again.png").exit_code == 0
-        or Path("o/tornado.png").exists()
-    )
+    assert cli("plot", "o").exit_code == 0 and Path("o.png").read_bytes().startswith(PNG)
+    result = cli("plot", ".")
+    assert result.exit_code == 2 and "sensitivity.parquet of 'c3sim sensitivity'" in result.stderr
 
 
 @pytest.mark.slow

@@ -95,15 +95,6 @@ def test_settings_of_a_file_are_those_of_the_command_line(cli, pair, empty):
     assert one.exit_code == 0 and one.stdout == other.stdout
 
 
-def test_the_command_line_wins_over_a_file(cli, pair, empty):
-    (empty / "s.yaml").write_text(SETTINGS)
-    one = cli("run", pair, "--json", "--set", "s.yaml", "--set", "links.bandwidth=10 GB/s")
-    assert (
-        json.loads(one.stdout)["wall_s"]
-        > 2 * json.loads(cli("run", pair, "--json", "--set", "s.yaml").stdout)["wall_s"]
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -95,21 +95,6 @@ def test_mistakes_end_with_one_line_and_nothing_written(cli, swept, arguments, l
     assert files(swept) == before
 
 
-def test_a_page_that_cannot_be_written_stops_before_the_work(cli, empty):
-    (empty / "links.yaml").write_text(STUDY, encoding="utf-8")
-    result = cli("sweep", "links.yaml", "--report", "missing/page.html")
-    assert result.exit_code == 2 and "missing/page.html: cannot write" in result.stderr
-    assert files(empty) == ["links.yaml"]
-
-
-@pytest.mark.slow
-def test_a_study_as_json_can_be_drawn(cli, empty):
-    (empty / "links.yaml").write_text(STUDY, encoding="utf-8")
-    (empty / "links.json").write_text(cli("study", "links.yaml", "--json").stdout, encoding="utf-8")
-    assert cli("plot", "links.json").exit_code == 0
-    assert (empty / "links.png").stat().st_size > 5000
-
-
 def test_names_are_completed(empty):
     for name in ("a.parquet", "a.yaml", "b.json"):
         (empty / name).touch()

@@ -1,6 +1,5 @@
 """The command as a process of its own: start-up, pipes, interrupts, completion."""
 
-import json
 import os
 import subprocess
 import sys
@@ -23,24 +22,11 @@ HEAVY = {
 }
 
 
-def test_a_result_from_an_empty_folder(shell, empty):
-    run = shell("run", "gemm-alone", "--json")
-    assert (run.returncode, run.stderr) == (0, "")
-    assert json.loads(run.stdout)["tasks"]["gemm"]["slowdown"] == 1.0
-    assert files(empty) == []
-
-
 def test_an_error_is_one_line_and_no_traceback(shell, empty):
     run = shell("run", "gemm-alone", "--set", "task.gemm.m=0", "--plot", "x.png")
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == "task.gemm.m: got 0; must be greater than 0\n"
     assert files(empty) == []
-
-
-@pytest.mark.slow
-def test_the_same_input_gives_the_same_bytes(shell):
-    first, second = (shell("compare", "gemm-beside-all-gather", "--json").stdout for _ in range(2))
-    assert first == second
 
 
 @pytest.mark.parametrize(

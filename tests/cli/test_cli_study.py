@@ -35,13 +35,6 @@ band:
       source: invented
       alternatives: [{name: one thread, set: {workload.host.threads: single}}]
 """
-MEANS = {
-    "mean_fraction_of_ideal",
-    "ratio_of_means",
-    "mean_own_fraction",
-    "mean_speedup",
-    "max_speedup",
-}
 
 
 @pytest.fixture
@@ -67,58 +60,6 @@ def test_the_answer_is_a_band_unless_it_is_not_wanted(cli, two):
     assert row["low"] <= row["median"] <= row["high"]
     assert "verdict: 0 of 1 published means" in cli("study", two, "--draws", "1").stdout
     assert "answer" not in json.loads(cli("study", two, "--no-band", "--json").stdout)
-
-
-@pytest.mark.slow
-def test_conccl_has_what_is_promised(cli):
-    result = cli("study", "conccl", "--no-band", "--json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    found = json.loads(result.stdout)
-    names = ["base", "sp", "rp", "sp_rp", "conccl", "conccl_rp", "conccl_latte", "auto"]
-    assert list(found["strategies"]) == names and len(found["scenarios"]) == 30
-    assert all(set(row) >= MEANS for row in found["strategies"].values())
-    for scenario in found["scenarios"]:
-        assert set(scenario) >= {
-            "name",
-            "class",
-            "collective",
-            "bytes",
-            "gemm",
-            "gemm_isolated_s",
-            "comm_isolated_s",
-            "strategies",
-        }
-        assert set(scenario["gemm"]) == {"m", "n", "k", "dtype"}
-        for run in scenario["strategies"].values():
-            assert set(run) >= {"wall_s", "speedup", "fraction_of_ideal"}
-    assert set(found["published"]["mean_fraction_of_ideal"]) == set(names) - {
-        "conccl_latte",
-        "auto",
-    }
-
-
-@pytest.mark.slow
-def test_conccl_says_how_far_it_is_off_and_what_it_is_checked_against(cli):
-    text = cli("study", "conccl", "--no-band").stdout
-    rows = {
-        line.split()[0]: line.split()
-        for line in text.splitlines()
-        if line.startswith(("base ", "conccl_rp "))
-    }
-    assert rows["base"][-2] == "21.0" and rows["conccl_rp"][-2] == "72.0"
-    for row in rows.values():  # columns: name, fraction, ..., published, difference
-        assert float(row[-1]) == pytest.approx(float(row[1]) - float(row[-2]), abs=0.11)
-    (claim,) = (line for line in text.splitlines() if line.startswith("max speedup, conccl_rp"))
-    assert claim.split()[3:7] == ["quoted", "x", "no", "1.67"]
-    words = " ".join(text.split())
-    assert "checked against these published means only" in words and "all-reduce" in words
-
-
-def test_a_sweep_is_a_table_of_rows(cli, sweep):
-    lines = cli("study", sweep).stdout.splitlines()
-    assert lines[0] == "sweep on teaching-4"
-    assert sum("16 MiB" in line for line in lines) == 2
-    assert len(json.loads(cli("study", sweep, "--json").stdout)["rows"]) == 4
 
 
 def test_out_leaves_table_data_and_picture(cli, two, empty):
@@ -156,11 +97,6 @@ def test_set_changes_every_scenario(cli, sweep):
         ("8 MiB", rate, name) for rate in ("10 GB/s", "20 GB/s") for name in ("base", "sp")
     ]
     assert rows[0]["wall_s"] > rows[2]["wall_s"]
-
-
-def test_plot(cli, two, empty):
-    assert cli("study", two, "--plot", "two.svg", "--jobs", "1").exit_code == 0
-    assert "</svg>" in Path("two.svg").read_text(encoding="utf-8")
 
 
 def test_a_sweep_leaves_no_picture(cli, sweep, empty):

@@ -65,13 +65,6 @@ def test_failed_points_are_counted_and_the_first_is_shown(cli, study):
     )
 
 
-def test_nothing_but_failures_is_a_failure(cli, study):
-    Path(study).write_text(
-        STUDY.replace("hw.sdma.engines: [1, 2]", "task.gather.channels: [4000]"), encoding="utf-8"
-    )
-    assert cli("sweep", study).exit_code == 1
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -134,25 +127,3 @@ def test_a_workload_is_no_study(cli, empty, command):
     result = cli(command, "gemm-alone")
     assert result.exit_code == 2
     assert result.stderr == "'gemm-alone' is a workload ('c3sim run' runs it), no study\n"
-
-
-def test_errors_of_points_show_no_class(cli, study):
-    Path(study).write_text(
-        STUDY.replace("hw.sdma.engines: [1, 2]", "task.gather.channels: [4000]"), encoding="utf-8"
-    )
-    (first, _) = json.loads(cli("sweep", study, "--json").stdout)["rows"]
-    assert first["error"].startswith("tasks.gather.channels: ")
-
-
-@pytest.mark.slow
-def test_the_folder_of_a_sensitivity_study_is_drawn_as_a_tornado(cli, empty):
-    assert (
-        cli(
-            "sensitivity", "gemm-beside-all-gather", "--samples", "2", "--top", "0", "--out", "s"
-        ).exit_code
-        == 0
-    )
-    Path("s/tornado.png").unlink()
-    assert cli("plot", "s").exit_code == 0 and files(empty) == ["s", "s.png"]
-    result = cli("plot", ".")
-    assert result.exit_code == 2 and "sensitivity.parquet of 'c3sim sensitivity'" in result.stderr

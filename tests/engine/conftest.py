@@ -15,7 +15,7 @@ from c3sim.engine.progress import Progress
 
 @pytest.fixture(params=[Progress, CompiledProgress], ids=["pure", "compiled"])
 def progress(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[Progress]:
-    """What :class:`fluid_bench.Bench` is made of in this test."""
+    """The parts of :class:`fluid_bench.Bench` in this test."""
     monkeypatch.setattr(fluid_bench, "PROGRESS", request.param)
     chosen: type[Progress] = request.param
     return chosen

@@ -24,7 +24,7 @@ TASKS = {
 
 
 def tags(task="t", bill=None, units=0.0):
-    """What energy and counters read of a flow's tags."""
+    """The tags of a flow that energy and counters read."""
     return SimpleNamespace(task=task, gpu=0, bill=bill or Bill(), compute_units=units)
 
 

@@ -56,7 +56,7 @@ def exceeded(system: System, rates: Sequence[float | Fraction], rel: float) -> l
 
 
 def draws(system: System, rates: Sequence[float | Fraction]) -> list[Fraction]:
-    """What the flows draw from each capacity together, exactly."""
+    """The draw of the flows from each capacity together, exactly."""
     drawn = [Fraction(0) for _ in system[0]]
     for rate, demand in zip(rates, system[1], strict=True):
         for c, amount in demand.uses:

@@ -1,4 +1,4 @@
-"""What lies outside the calibrated domain, on the packaged boxes."""
+"""Figures outside the calibrated domain, on the packaged boxes."""
 
 import json
 from importlib.resources import files

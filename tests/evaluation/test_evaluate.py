@@ -34,7 +34,7 @@ def test_the_ideal_of_two_layers_is_their_longest_chain():
     result = c3sim.run(LAYERS)
     alone = {name: task.isolated_s for name, task in result.tasks.items()}
     chain = alone["gather_0"] + 2 * (alone["up_0"] + alone["down_0"])
-    assert result.ideal_s == pytest.approx(chain, rel=1e-9)
+    assert result.overlap.ideal_s == pytest.approx(chain, rel=1e-9)
     assert result.ideal_speedup == pytest.approx(sum(alone.values()) / chain, rel=1e-9)
     assert result.ideal_speedup < 1.2 and result.fraction_of_ideal > 0.5
 
@@ -43,7 +43,7 @@ def test_tasks_that_cannot_overlap_have_no_fraction():
     tasks = {"a": UP, "b": UP}
     result = c3sim.run(c3sim.parse_workload({"schema": 1, "name": "two", "tasks": tasks}))
     assert result.ideal_speedup == pytest.approx(1.0, abs=1e-9)
-    assert result.fraction_of_ideal is None and result.own_fraction is None
+    assert result.fraction_of_ideal is None and result.overlap.own_fraction is None
     assert any(note.startswith("nothing can overlap") for note in result.notes)
 
 
@@ -79,23 +79,25 @@ def test_exposed_and_stretched():
     """The first gather has nothing to hide behind; the second slows the first layer down."""
     result = c3sim.run(LAYERS)
     first = result.tasks["gather_0"].time_s
-    assert first <= result.exposed_s < 1.05 * first
+    assert first <= result.overlap.exposed_s < 1.05 * first
     slower = sum(task.slower_s for name, task in result.tasks.items() if "gather" not in name)
-    assert result.stretched_s == pytest.approx(slower, rel=0.05)
-    assert result.wall_s > result.exposed_s + result.stretched_s
+    assert result.overlap.stretched_s == pytest.approx(slower, rel=0.05)
+    assert result.wall_s > result.overlap.exposed_s + result.overlap.stretched_s
 
 
 def test_without_communication_nothing_is_exposed_or_stretched():
     result = c3sim.run("gemm-alone")
-    assert result.exposed_s == result.stretched_s == 0
-    assert c3sim.run("all-gather-alone").exposed_s == c3sim.run("all-gather-alone").wall_s
+    assert result.overlap.exposed_s == result.overlap.stretched_s == 0
+    assert c3sim.run("all-gather-alone").overlap.exposed_s == c3sim.run("all-gather-alone").wall_s
 
 
 def test_a_result_may_do_without_the_second_run():
-    assert evaluate_run(LAYERS, NODE, "base", noted=False, stretched=False).stretched_s is None
+    assert (
+        evaluate_run(LAYERS, NODE, "base", noted=False, stretched=False).overlap.stretched_s is None
+    )
 
 
-# What strategies choose
+# Choices of strategies
 # --------------------------------------------------------------------------------------------------
 
 

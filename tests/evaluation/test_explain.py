@@ -149,7 +149,7 @@ def test_a_workload_of_operators_is_told_by_class() -> None:
         "gather": {"kind": "collective", "op": "all_gather", "size": "64 MiB"},
     }
     workload = c3sim.parse_workload({"schema": 1, "name": "operators", "tasks": tasks})
-    classes = c3sim.run(workload, node="h200-4").classes
+    classes = c3sim.run(workload, node="h200-4").overlap.classes
     assert classes["attention"].busy_s >= 100e-6 <= classes["normalisation"].busy_s
     assert classes["communication"].exposed_s >= 0 == classes["gemm"].busy_s
     parts = c3sim.explain(workload, node="h200-4").parts

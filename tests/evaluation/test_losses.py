@@ -28,12 +28,12 @@ def test_a_stalled_producer_is_stretched_and_never_negative_exposure():
     before = None
     for workgroups in (8, 16, 32, 64):
         run = c3sim.run(result(workgroups, "1 GiB"))
-        assert run.exposed_s >= 0
-        assert run.stretched_s is not None
+        assert run.overlap.exposed_s >= 0
+        assert run.overlap.stretched_s is not None
         ran = run.tasks["gemm"].slower_s
-        assert run.stretched_s == pytest.approx(ran, abs=0.02 * run.wall_s)
-        assert before is None or run.stretched_s >= before
-        before = run.stretched_s
+        assert run.overlap.stretched_s == pytest.approx(ran, abs=0.02 * run.wall_s)
+        assert before is None or run.overlap.stretched_s >= before
+        before = run.overlap.stretched_s
     assert before > 0.3 * run.tasks["gemm"].isolated_s
 
 
@@ -97,7 +97,7 @@ def test_explain_of_a_workload_without_stores_knows_no_queue_of_them():
 def test_units_that_a_mask_takes_away_are_lost_to_compute_units():
     """270 of 304 units go to the collective: what the GEMM takes longer is lost to that."""
     run = c3sim.run("gemm-beside-all-gather", node="mi300x-8", strategy="rp:270")
-    lost = run.losses
+    lost = run.overlap.losses
     alone = run.tasks["gemm"].isolated_s
     whole = c3sim.run("gemm-beside-all-gather", node="mi300x-8").tasks["gemm"].isolated_s
     assert lost is not None and alone > 1.5 * whole

@@ -70,19 +70,6 @@ def test_what_a_column_is_called():
     assert not axis("links.topology", ("ring",)).numeric
 
 
-def test_linked_axes_are_one_group(tmp_path):
-    text = (
-        STUDY + "linked:\n  - gpu.hbm.bandwidth: [1 TB/s, 2 TB/s]\n    gpu.l2.bandwidth: [100 "
-        "B/cycle, 200 B/cycle]\n"
-    )
-    groups = axis_groups(open_study(write(tmp_path, text)), NODE, [WORKLOAD])
-    assert [[found.path for found in group] for group in groups] == [
-        ["gpu.dma_engines.count"],
-        ["links.bandwidth"],
-        ["gpu.hbm.bandwidth", "gpu.l2.bandwidth"],
-    ]
-
-
 ENGINES = "hw.sdma.engines: [1, 2]"
 
 

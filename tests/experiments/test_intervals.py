@@ -1,4 +1,4 @@
-"""What a node is known within, and how it is sampled."""
+"""The intervals of a node, and samples of them."""
 
 import numpy as np
 import pytest

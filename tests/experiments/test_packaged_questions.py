@@ -1,4 +1,4 @@
-"""What docs/studies.md and docs/next-engine.md say of the packaged questions."""
+"""The answers of docs/studies.md and docs/next-engine.md to the packaged questions."""
 
 from __future__ import annotations
 

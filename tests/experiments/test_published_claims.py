@@ -1,4 +1,4 @@
-"""Whether a published figure holds."""
+"""The verdict on a published figure."""
 
 import pytest
 

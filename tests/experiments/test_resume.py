@@ -180,7 +180,7 @@ def killed(folder, how, jobs):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("jobs", ["2"])
 def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     """kill -9 in the middle; going on runs exactly the points that no part holds, and gives the
     bytes of an unbroken run.
@@ -203,7 +203,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("jobs", ["2"])
 def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):
     write(tmp_path, LONG)
     code, said, kept = killed(tmp_path, signal.SIGINT, jobs)

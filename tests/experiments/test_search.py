@@ -8,7 +8,6 @@ from sweep_case import write
 
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.evaluate import evaluate_run
-from c3sim.experiments import search as module
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import workload_and_node
 from c3sim.experiments.result_files import write_designs
@@ -105,12 +104,6 @@ def test_designs_that_break_a_constraint_are_tried_and_never_best(tmp_path):
     assert all(found.rows[number]["area"] >= 30 for number in found.front)
     broken = next(row for row in found.rows if row["error"])
     assert broken["error"] == "constraint broken: hw.sdma.engines * hw.sdma.bandwidth >= 30 GB/s"
-
-
-def test_several_strategies_are_a_knob(tmp_path):
-    path = write(tmp_path, STUDY.replace("[as_written]", "[base, conccl]"))
-    found = optimise(path, trials=12, workers=Workers(jobs=1))
-    assert {row["strategy"] for row in found.rows} == {"base", "conccl"}
 
 
 def test_the_search_may_have_strategies_of_its_own(tmp_path):
@@ -211,11 +204,3 @@ def test_a_study_without_a_search(tmp_path, monkeypatch):
     write(tmp_path, STUDY[: STUDY.index("search:")])
     with pytest.raises(InputError, match=r"small\.yaml:1: nothing to search; add search: "):
         optimise("small.yaml")
-
-
-def test_optuna_missing_is_one_line(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(
-        InputError, match=r"Optuna is not installed; run: pip install 'c3sim\[explore\]'"
-    ):
-        module.check_optuna()

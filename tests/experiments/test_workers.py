@@ -162,7 +162,7 @@ next(done), next(done), next(done)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGQUIT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_killing_the_parent_ends_busy_and_idle_workers(how):
     """All of them hold the pipe that is read here: its end is the end of the last one."""
     parent = subprocess.Popen(
@@ -180,7 +180,7 @@ def test_killing_the_parent_ends_busy_and_idle_workers(how):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("delay", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize("delay", [0.0, 0.3])
 def test_ctrl_c_while_workers_start_is_the_parents_alone(delay):
     """The first line comes as soon as processes are being started; no worker says a word."""
     script = WAITING.replace("done =", "print('starting', flush=True)\ndone =")

@@ -129,10 +129,6 @@ def test_bad_options_are_one_line(options, expected, command, data):
     assert done.exit_code == 2 and expected in done.stderr
 
 
-def test_the_node_is_never_guessed(command, data):
-    assert "--node" in command(data / "nccl_all_gather_h200x4.txt").stderr
-
-
 def test_a_log_of_other_gpus_and_a_library_the_node_lacks_are_told(command, data):
     done = command(data / "nccl_all_gather_h200x4.txt", "--node", "teaching-4")
     assert "the log names 4 x NVIDIA H200, but node 'teaching-4' has teaching GPU" in done.stderr

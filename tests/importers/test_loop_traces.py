@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from c3sim.importers import combine_loops, find_target
-from c3sim.importers.formats import find_format
+from c3sim.importers.files import find_format
 from c3sim.importers.result import Given, LoopTrace
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
@@ -66,7 +66,7 @@ def test_a_record_has_the_slowest_rank_of_the_turns_behind_the_first() -> None:
 
 
 def test_isolated_times_come_from_loops_of_one_task() -> None:
-    """Of two ranks the slower one: 310 us."""
+    """The slower one of two ranks: 310 us."""
     alone = [
         read(trace(rank, {"gemm": [(0, 300), (400, 300 + 10 * rank)]}, name="gemm", mode="alone"))
         for rank in (0, 1)

@@ -58,7 +58,7 @@ def test_a_gather_kernel_is_bound_by_its_compute_units_then_by_what_all_of_them_
 
 @pytest.mark.parametrize("method", METHODS)
 def test_long_fetches_lie_on_a_line(node, method):
-    """What is extrapolated from 32 and 96 copies is what 300 simulated ones take."""
+    """The time extrapolated from 32 and 96 copies is that of 300 simulated ones."""
     fetch = Fetch(node, method, 65536, 8)
     whole = run_once(node, workload_of({"fetch": fetch.task(300)}, HOSTS[method])).end
     assert fetch.alone(300) == pytest.approx(whole, rel=1e-6)

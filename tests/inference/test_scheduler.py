@@ -211,10 +211,3 @@ def test_rare_requests_do_not_meet():
     """Hours apart, each takes what one alone takes, from its own arrival."""
     found = serve(serving(requests=5, arrivals_per_second=1e-4), Steps(), fetch())
     assert [request.first - request.arrival for request in found] == [pytest.approx(0.017)] * 5
-
-
-def test_the_same_input_gives_the_same_times():
-    runs = [
-        serve(serving(requests=20, arrivals_per_second=30), Steps(), fetch(0.3)) for _ in range(2)
-    ]
-    assert [r.first for r in runs[0]] == [r.first for r in runs[1]]

@@ -70,11 +70,6 @@ def test_a_lone_token_reads_all_weights(steps):
     assert 3.6e-3 < time - 32 * 5 * 4e-6 < 4.8e-3
 
 
-def test_more_work_takes_longer(steps):
-    assert steps.alone(PREFILL) < steps.alone(Batch(4096, 4096, 4096 * 4097 / 2, heads=1))
-    assert steps.alone(DECODE) < steps.alone(Batch(sequences=64, history=64 * 8192, heads=64))
-
-
 def test_a_gather_kernel_costs_gemms_their_compute_units_and_engines_do_not(steps):
     """304 workgroups of a gather share every CU's place with the tiles of a GEMM; copies by engines
     load memory alone.

@@ -1,6 +1,7 @@
 """The first look at a run: near the wall time that comes later, for a part of the work."""
 
 import pytest
+from iteration_case import check_figures
 
 import c3sim
 from c3sim.api import prepare
@@ -20,6 +21,7 @@ def look_at(name, strategy="as_written", **settings):
 @pytest.mark.parametrize("name", library.names("iteration"))
 def test_an_estimate_is_near_the_wall_time(name):
     look, result = look_at(name), c3sim.run(name)
+    check_figures(result)
     assert look.wall_s == pytest.approx(result.wall_s, rel=NEAR)
     assert look.layers == result.layers and look.drawn <= result.simulated
     assert set(look.classes) == set(look.workload.tasks)

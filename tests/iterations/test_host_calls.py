@@ -1,4 +1,4 @@
-"""What a host profile's times of calls make of an iteration's launches."""
+"""Launches of an iteration, from a host profile's times of calls."""
 
 from __future__ import annotations
 

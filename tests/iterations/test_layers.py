@@ -155,7 +155,7 @@ def test_products_of_one_input_are_one_or_several() -> None:
     assert not sums & {step.name for step in together.backward()}
 
 
-#: What PyTorch's profiler shows of one layer of validation/frameworks/models.py, forward.
+#: Kernels that PyTorch's profiler shows of one layer of validation/frameworks/models.py, forward.
 INPUTS = ["linear", "view", "transpose"] * 3
 TURN = ["chunk", "mul", "neg", "cat", "mul", "add"] * 2
 MIXED = ["attention", "transpose", "reshape", "linear"]

@@ -10,12 +10,13 @@ from iteration_case import built, planned, result
 from c3sim.errors import InputError
 from c3sim.iterations.build import build
 from c3sim.iterations.measured import in_pipeline
-from c3sim.iterations.runs import Numbers
+from c3sim.iterations.runs import Numbers, one_after_the_other
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.workload import Collective, Copy
 
 EIGHT = {"node": "h200-8", "layers": 2}
 FSDP_TENSOR = ({"kind": "fsdp"}, {"kind": "tensor", "size": 4})
+FSDP_OF_NODES = ({"kind": "fsdp"}, {"kind": "tensor", "size": 8})
 
 
 def groups(**fields: Any) -> dict[str, tuple[int | None, int]]:
@@ -27,11 +28,54 @@ def groups(**fields: Any) -> dict[str, tuple[int | None, int]]:
 
 
 def test_the_last_one_of_a_list_has_neighbours() -> None:
-    """Of 2 x 4 GPUs, tensor groups are 0-3 and 4-7; weights are gathered by 0 and 4, ..."""
+    """Tensor groups of 2 x 4 GPUs are 0-3 and 4-7; weights are gathered by 0 and 4, ..."""
     found = groups(parallel=FSDP_TENSOR)
     assert found == {"all_reduce": (4, 1), "all_gather": (2, 4), "reduce_scatter": (2, 4)}
     found = groups(parallel=tuple(reversed(FSDP_TENSOR)))
     assert found == {"all_reduce": (4, 2), "all_gather": (2, 1), "reduce_scatter": (2, 1)}
+
+
+def streams(**fields: Any) -> dict[str, set[str | None]]:
+    """Operation -> streams of its collectives, of two layers."""
+    found: dict[str, set[str | None]] = {}
+    for task in built(2, **{"node": "h200-8", **fields}).workload.tasks.values():
+        if isinstance(task, Collective):
+            found.setdefault(task.op, set()).add(task.stream)
+    return found
+
+
+def test_every_process_group_has_a_stream() -> None:
+    """A tensor group's sums do not queue behind gathers of the other group; one group of all GPUs
+    has one stream, whatever it does.
+    """
+    data, tensor = {"communication-data"}, {"communication-tensor"}
+    found = streams(parallel=FSDP_TENSOR)
+    assert found == {"all_reduce": tensor, "all_gather": data, "reduce_scatter": data}
+    assert streams(parallel={"kind": "tensor"}) == {"all_reduce": {"communication"}}
+    mixtral = {"model": "mixtral-8x7b", "parallel": ({"kind": "ddp"}, {"kind": "expert"})}
+    assert streams(**mixtral) == {"all_to_all": {"communication"}, "all_reduce": {"communication"}}
+
+
+def test_sums_between_layers_do_not_wait_for_gathers_over_nics() -> None:
+    """Alone, collectives follow each other all the same: as long as on one stream."""
+    plan = planned(node="mi300x-cluster", model="llama-3-70b", layers=2, parallel=FSDP_OF_NODES)
+    found = build(plan, 2)
+    names = frozenset(n for n, kind in found.classes.items() if kind == "communication")
+    one = found.workload.model_copy(
+        update={
+            "tasks": {
+                name: task.model_copy(update={"stream": "communication"}) if name in names else task
+                for name, task in found.workload.tasks.items()
+            }
+        }
+    )
+    ends = [simulate(plan.node, each).end for each in (found.workload, one)]
+    assert ends[0] < 0.9 * ends[1]
+    alone = [
+        simulate(plan.node, one_after_the_other(each, names, eager=False)).end
+        for each in (found.workload, one)
+    ]
+    assert alone[0] == alone[1]
 
 
 def test_all_gpus_are_no_group() -> None:
@@ -123,7 +167,7 @@ def test_energy_of_a_pipeline_grows_by_less_than_its_micro_batches() -> None:
     def spent(batches: int, optimizer: str) -> float:
         parallel = {"kind": "pipeline", "micro_batches": batches}
         run = result(node="h200-2", layers=4, batch=batches, parallel=parallel, optimizer=optimizer)
-        return run.energy["hbm"]
+        return run.power.energy["hbm"]
 
     two, eight = (spent(n, "adamw") - spent(n, "none") for n in (2, 8))
     assert eight == pytest.approx(two, rel=0.05)

@@ -85,9 +85,9 @@ def test_a_norm_reads_and_writes_its_rows_step_by_step() -> None:
 
 
 def test_gradients_of_a_norm() -> None:
-    """Of its input: reads two tensors, writes one. Of its weights: reads both again, in 1024 / 32
-    workgroups, 8192 / 256 steps of two loads
-    behind two; with a bias two vectors are complete.
+    """The gradient of its input: reads two tensors, writes one. Of its weights: reads both again,
+    in 1024 / 32 workgroups, 8192 / 256 steps of two loads behind two; with a bias two vectors are
+    complete.
     """
     of_input, of_weight = ON.normalisation_backward("n", 8192, 1024, 2)
     size = 8192 * 1024 * 2

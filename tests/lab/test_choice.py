@@ -1,4 +1,4 @@
-"""What the laboratory shows, as link, command line and YAML."""
+"""The choice of the laboratory, as link, command line and YAML."""
 
 import shlex
 from itertools import pairwise

@@ -117,7 +117,7 @@ def test_an_iteration_has_its_classes_and_sliders():
 
 
 def test_an_iteration_has_causes_as_on_the_command_line_and_a_band():
-    """Of the whole, and of each operator class; every run behind them is told."""
+    """Causes of the whole, and of each operator class; every run behind them is told."""
     choice, told = Choice(workload="dlrm-training"), []
     accounts = runs.explain_choice(choice, lambda *what: told.append(what))
     same = c3sim.explain("dlrm-training").to_dict()["parts"]

@@ -1,4 +1,6 @@
-"""What takes longer than a move of a slider, in a real browser: iterations, traces, no network."""
+"""Work that takes longer than a move of a slider, in a real browser: iterations, traces, no
+network.
+"""
 
 import json
 
@@ -23,28 +25,9 @@ from lab_page import (
 import c3sim
 
 ENDS = ("com", "net", "org", "io", "dev")  # of names elsewhere
-LONG = 180.0  # seconds, for the many runs of a band
+
 
 pytestmark = pytest.mark.slow
-
-
-def test_an_iteration_has_causes_and_a_band_which_follow(browser: Page, link: str):
-    """What takes many runs is announced, counted, and then the same as on the command line."""
-    name = "dlrm-training"
-    browser.visit(link.replace(PAIR, name), again=True)
-    browser.wait_for(WALL, PATIENT)
-    assert "where the time went, then the band" in text(browser, "[data-part=coming]")
-    browser.wait_for("document.querySelector('[data-part=counts] progress')", PATIENT)
-    heads = "[...document.querySelectorAll('h2')].map((each) => each.textContent)"
-    browser.wait_for(f"({heads}).includes('Where the time went')", LONG)
-    cells = "document.querySelector('[aria-label=\"Where the time went\"] tbody tr').cells"
-    row = browser.evaluate(f"[...{cells}].map((each) => each.textContent)")
-    wall = c3sim.explain(name).parts["wall"]
-    assert row[0] == "wall" and row[1] == f"{1e3 * wall.unshared_s:.3f}"
-    assert row[-1] == f"{1e3 * wall.time_s:.3f}"
-    browser.wait_for("document.querySelector('[data-figure=mfu] .soft').textContent", LONG)
-    assert not browser.evaluate("document.querySelector('[data-part=coming]')")
-    assert browser.complaints() == []
 
 
 LOOKED = """(() => { window.seen = [];
@@ -63,7 +46,7 @@ LOOKED = """(() => { window.seen = [];
 
 
 def test_a_first_look_comes_before_the_rest_and_is_said_to_be_one(browser: Page, link: str):
-    """Of a step: about its wall time and what ran when, nothing of the run before; then all."""
+    """First of a step: about its wall time, what ran when, nothing of the run before; then all."""
     name = "llama3-8b-forward"
     browser.visit(link.replace(PAIR, name), again=True)
     whole = "document.querySelector('[data-figure=speedup] .now')?.textContent.endsWith('x')"

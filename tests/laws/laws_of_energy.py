@@ -22,8 +22,8 @@ def _integral(counter: Counter, values: object, end: float) -> float:
 
 @law()
 def components_sum_to_the_energy_and_power_integrates_to_it(trial: Trial) -> None:
-    """Of every task, and of the whole; from the counters of the simulated GPUs, in total and by
-    component.
+    """Components of every task, and of the whole; from the counters of the simulated GPUs, in total
+    and by component.
     """
     run, node = trial.run, trial.node
     tasks = {name: run.account_of(name) for name in trial.workload.tasks}
@@ -53,7 +53,7 @@ def _folds(case: Case) -> bool:
 
 @law(_folds)
 def folded_and_unfolded_take_the_same_energy(trial: Trial) -> None:
-    """What falls due at the other end of a link counts there, and adds up to the same."""
+    """Energy that falls due at the other end of a link counts there, and adds up to the same."""
     for task in trial.workload.tasks:
         whole = trial.unfolded.account_of(task)
         assert trial.run.account_of(task) == pytest.approx(whole, rel=1e-6), task

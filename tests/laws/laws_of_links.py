@@ -12,8 +12,8 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.task import Command, Stores
 from c3sim.spec.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm
 
-# What each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A ring
-# all-reduce passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its
+# Bytes that each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A
+# ring all-reduce passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its
 # all-gather; the others send each part once.
 SENT = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
@@ -69,8 +69,8 @@ def bytes_sent_equal_bytes_received(trial: Trial) -> None:
 
 
 def _without_answers(node: Node, moved: dict[Capacity, float]) -> dict[Capacity, float]:
-    """What links carry for the tasks. With p and q of it in both directions, and a share r to
-    answer, they carry m = p + r q and n = q + r p: p = (m - r n) / (1 - r^2).
+    """The bytes that links carry for the tasks. With p and q of it in both directions, and a share
+    r to answer, they carry m = p + r q and n = q + r p: p = (m - r n) / (1 - r^2).
     """
     share, payload = node.links.reverse_share, dict(moved)
     for capacity, amount in moved.items():
@@ -82,9 +82,9 @@ def _without_answers(node: Node, moved: dict[Capacity, float]) -> dict[Capacity,
 
 
 def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
-    """What each GPU sends over links, in units of S. Phases inside a node are a whole collective
-    there. A ring through all nodes leaves a node once in g hops; of n - 1 peers g - 1 are in the
-    own node.
+    """The bytes that each GPU sends over links, in units of S. Phases inside a node are a whole
+    collective there. A ring through all nodes leaves a node once in g hops; of n - 1 peers g - 1
+    are in the own node.
     """
     g, n = node.gpus, node.ranks
     if algorithm == "tree":  # the GPU inside that sends most: up and twice down

@@ -1,4 +1,4 @@
-"""What max-min sharing does to a few flows, and two tempting laws that are false."""
+"""Max-min sharing of a few flows, and two tempting laws that are false."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not matter: units of input; and what must: launch order and priority."""
+"""Units of input must not matter; launch order and priority must."""
 
 from __future__ import annotations
 

@@ -258,6 +258,6 @@ def test_figures_of_exercises_are_those_of_runs():
 def test_figures_that_the_lecturer_is_given_are_those_of_runs():
     text = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
     assert f"on paper first: {tiles()} tiles, {UNITS} units" in text
-    assert f'"{100 * step().exposed_s / step().wall_s:.0f} % exposed' in text
+    assert f'"{100 * step().overlap.exposed_s / step().wall_s:.0f} % exposed' in text
     assert f"One compute unit of {UNITS} is a third of a per cent" in text
     assert abs(100 / UNITS - 1 / 3) < 0.05

@@ -1,4 +1,4 @@
-"""What a flow costs, by hand; what a task moves; and what a run says of both."""
+"""Energy of a flow, by hand; bytes of a task; and both in a run."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_energies_of_one_component_add_up():
     assert (found["compute_units"], found["idle"], found["hbm"]) == (7.0, 8.0, 0.0)
 
 
-# What a task moves
+# Bytes of a task
 # ------------------------------------------------------------------------------------------------
 
 

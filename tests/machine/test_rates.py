@@ -1,4 +1,4 @@
-"""What each capacity gives, against the values of the packaged files."""
+"""The rate of each capacity, against the values of the packaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a unit of progress moves, several units at once."""
+"""The bytes of a unit of progress, several units at once."""
 
 from __future__ import annotations
 

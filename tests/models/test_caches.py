@@ -168,7 +168,7 @@ def test_down_groups_of_rows_b_is_swept_again_and_by_column_a() -> None:
 
 
 def test_a_sweep_over_more_than_fits_finds_nothing() -> None:
-    """What tiles that follow read again is there as far as it fits; a sweep evicts itself."""
+    """Lines that the next tiles read again are there as far as it fits; a sweep evicts itself."""
     again = Again(near=8.0, near_footprint=100.0, swept=4.0, swept_footprint=200.0)
     assert again.missing(200.0) == 0.0
     assert again.missing(199.0) == 4.0

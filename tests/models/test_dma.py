@@ -1,4 +1,4 @@
-"""How fast one DMA engine moves bytes."""
+"""The rate of one DMA engine."""
 
 from __future__ import annotations
 

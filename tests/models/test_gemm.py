@@ -1,4 +1,4 @@
-"""Which macro-tile a library picks, and what a tile costs and claims."""
+"""The macro-tile that a library picks, and the cost and claims of a tile."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_one_gpu_stands_for_all_groups(node: str, stride: int, fields: dict[str,
 
 
 def test_rows_and_columns_of_a_mesh_use_disjoint_links() -> None:
-    """What they still share is memory: with links of 1/10 they do not disturb each other."""
+    """They still share memory: with links of 1/10 they do not disturb each other."""
     node = load_hardware("mi300x-8").node
     slow = node.model_copy(update={"links": node.links.model_copy(update={"bandwidth": 5e9})})
 

@@ -1,4 +1,4 @@
-"""What a library decides across nodes: phases, parts, algorithm."""
+"""Decisions of a library across nodes: phases, parts, algorithm."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def test_following_the_links_leads_to_the_destination(topology: str, gpus: int) 
 
 @pytest.mark.parametrize("topology", ["full_mesh", "ring"])
 def test_the_reverse_of_a_link_is_the_way_back(topology: str) -> None:
-    """Of the hops from a to b, in order, and those from b to a, in reverse order; 5 GPUs, so that
-    no way round a ring is as long as the other. The second node has the same links.
+    """The hops from a to b, in order, and those from b to a, in reverse order; 5 GPUs, so that no
+    way round a ring is as long as the other. The second node has the same links.
     """
     for node in (0, 5):
         for a in range(node, node + 5):
@@ -68,9 +68,7 @@ def test_the_reverse_of_a_switch_port_is_its_other_direction() -> None:
 
 @pytest.mark.parametrize("topology", ["full_mesh", "ring", "switch"])
 def test_renumbering_maps_ports_onto_themselves(topology: str) -> None:
-    """What folding relies on: the route from g to g + d is that from 0 to d, every GPU g further
-    on.
-    """
+    """Folding relies on it: the route from g to g + d is that from 0 to d, g GPUs further on."""
     for g in range(8):
         for d in range(1, 8):
             moved = [((owner + g) % 8, port) for owner, port in route(topology, 8, 0, d)]

@@ -19,8 +19,8 @@ def wall(size: str, algorithm: str, node=H200, backend: str = "probe") -> float:
 
 
 def test_counts_by_hand():
-    """Of four ranks, in quarters of the message: one shot sends 4 to each of 3 peers; two shots
-    send 3 shards, then 3 sums.
+    """Four ranks, in quarters of the message: one shot sends 4 to each of 3 peers; two shots send 3
+    shards, then 3 sums.
     """
     assert COUNTS["all_reduce", "one_shot"](4).sent == 12
     assert COUNTS["all_reduce", "two_shot"](4).sent == 6

@@ -52,7 +52,7 @@ def test_small_messages_do_not_wait_for_the_switch() -> None:
 
 
 def test_sends_use_one_of_two_protocols_by_what_a_peer_gets() -> None:
-    """Of 128 KiB a peer gets 16 KiB, the most that LL is used for; a task's own choice counts."""
+    """A peer gets 16 KiB of 128 KiB, the most that LL is used for; a task's own choice counts."""
     assert plan(EIGHT, "all_to_all", 128 * 1024).protocol == "ll"
     assert plan(EIGHT, "all_to_all", 136 * 1024).protocol == "simple"
     assert plan(EIGHT, "all_to_all", 4096, protocol="ll128").protocol == "ll128"

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from c3sim.models.capacity import Capacity
-from c3sim.result import Counter, Result, Span, TaskResult, Timeline
+from c3sim.result import (
+    Counter,
+    OverlapResult,
+    PowerResult,
+    RankResult,
+    Result,
+    Span,
+    TaskResult,
+    Timeline,
+)
 
 MS = 1e-3
 # Until 1 ms the collective holds 32 of 304 compute units and the GEMM the others; then the GEMM has
@@ -91,17 +100,14 @@ def make_result(strategy: str = "base", wall: float = 3 * MS, timeline: bool = T
         ideal_speedup=1.5,
         speedup=3.75 * MS / wall,
         fraction_of_ideal=(3.75 * MS / wall - 1) / 0.5,
-        own_fraction=0.625,
         energy_j=2.25,
-        average_power_w=750.0,
         tasks={
             "gemm": make_task("gemm", 2.5 * MS, 0.0, wall),
             "gather": make_task("collective", 1.25 * MS, 0.5 * MS, 2 * MS),
         },
-        exposed_s=0.0,
-        stretched_s=0.25 * MS,
-        folded=True,
-        events=42,
+        overlap=OverlapResult(own_fraction=0.625, stretched_s=0.25 * MS),
+        power=PowerResult(average_w=750.0),
+        ranks=RankResult(folded=True, events=42),
         notes=("power is not validated on this node [no data]",),
         trace=make_timeline() if timeline else None,
     )

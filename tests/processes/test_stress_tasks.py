@@ -113,8 +113,8 @@ def test_later_passes_hit_l2_where_the_arrays_fit() -> None:
 def test_what_fits_the_memory_side_cache_comes_from_memory_once(
     size: str, from_memory: int
 ) -> None:
-    """Of eight dies with 4 MiB of L2 each and 256 MiB behind them: 128 MiB do not fit in the L2s,
-    and three passes read them from memory once; 512 MiB fit nowhere.
+    """Eight dies with 4 MiB of L2 each and 256 MiB behind them: 128 MiB do not fit in the L2s, and
+    three passes read them from memory once; 512 MiB fit nowhere.
     """
     node = load_hardware("mi300x-8").node
     task = {"kind": "stream", "pattern": "read", "bytes": size}

@@ -1,4 +1,4 @@
-"""What a workload may say of how it was measured: gaps of a stream, late peers, measured speed."""
+"""Conditions of measurement in a workload: gaps of a stream, late peers, measured speed."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.output.kit.folds import pattern
+from c3sim.output.kit.step import pattern
 from c3sim.schedules import expanded
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, parse_workload

@@ -83,7 +83,7 @@ def test_strategies_explanations_and_energy_of_a_cluster() -> None:
     pair = workload(gather={**REDUCE, "op": "all_gather"}, gemm=GEMM)
     results = {result.strategy: result for result in c3sim.compare(pair, node=CLUSTER)}
     assert {"base", "sp", "rp", "conccl", "auto"} <= set(results)
-    assert results["base"].gpus == 128 and "16 nodes of 8 GPUs" in results["base"].notes
+    assert results["base"].ranks.count == 128 and "16 nodes of 8 GPUs" in results["base"].notes
     one = c3sim.run(pair, node=ALONE, strategy="base")
     assert results["base"].tasks["gemm"].energy_j == pytest.approx(
         16 * one.tasks["gemm"].energy_j, rel=0.05

@@ -84,7 +84,7 @@ def test_more_streams_are_sampled_and_cut(node: Node) -> None:
 
 
 def test_jitter_is_the_mean_distance_of_first_and_last(node: Node) -> None:
-    """Of two ranks, evenly late by up to 90 us: (2 - 1) / (2 + 1) of it, 30 us."""
+    """Two ranks, evenly late by up to 90 us: (2 - 1) / (2 + 1) of it, 30 us."""
     (way,) = draws(plan(pair(release="host", jitter=90e-6), node))
     assert [arrival.late for arrival in way.arrivals.classes] == [0, pytest.approx(30e-6)]
 
@@ -96,7 +96,7 @@ def test_the_median_of_equal_halves_lies_between_them() -> None:
 
 
 def test_a_rank_whose_gemm_is_first_keeps_the_collective_out_on_all(node: Node) -> None:
-    """Where both orders occur the collective begins behind a GEMM and the other GEMM runs beside
+    """If both orders occur, the collective begins behind a GEMM and the other GEMM runs beside
     waiting channels: later than any of the two orders alone.
     """
     run = simulate(node, pair(release="per_rank"))
@@ -151,12 +151,13 @@ def test_explain_names_ranks_out_of_step(node: Node) -> None:
 
 def test_a_result_has_its_draws(node: Node) -> None:
     result = evaluate_run(pair(release="per_rank"), node, "as_written")
-    assert result.ranks == 2
-    assert sum(draw.probability for draw in result.draws) == pytest.approx(1)
-    assert result.wall_p5_s <= result.wall_s <= result.wall_p95_s
+    assert result.ranks.count == 2
+    assert sum(draw.probability for draw in result.ranks.draws) == pytest.approx(1)
+    assert result.ranks.wall_p5_s <= result.wall_s <= result.ranks.wall_p95_s
     assert any("in one of 3 ways" in note for note in result.notes)
     in_step = evaluate_run(pair(), node, "as_written")
-    assert not in_step.draws and in_step.wall_p5_s == in_step.wall_s == in_step.wall_p95_s
+    assert not in_step.ranks.draws
+    assert in_step.ranks.wall_p5_s == in_step.wall_s == in_step.ranks.wall_p95_s
 
 
 def test_loops_without_a_barrier_drift(node: Node) -> None:

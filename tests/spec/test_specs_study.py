@@ -1,4 +1,4 @@
-"""What a study file may say of its kind."""
+"""The kind in a study's file."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def latte(given: Workload, node: Node) -> Workload:
     return candidate.workload
 
 
-# What there is
+# The variants
 # -------------------------------------------------------------------------------------------------
 
 
@@ -126,15 +126,15 @@ def test_what_a_variant_moves_is_what_the_simulation_moves(node: str, op: str) -
 
 
 def test_a_broadcast_reads_once_for_two_peers() -> None:
-    """Of eight GPUs, 8 MB: seven chunks of 1 MB are written; copies read seven, broadcasts to 2, 2,
-    2 and 1 peers four.
+    """Eight GPUs, 8 MB: seven chunks of 1 MB are written; copies read seven, broadcasts to 2, 2, 2
+    and 1 peers four.
     """
     task = Collective(kind="collective", op="all_gather", size=8e6)
     assert moved_bytes(task, "pcpy", 8) == moved_bytes(task, "b2b", 8) == (7e6, 7e6)
     assert moved_bytes(task, "bcst", 8) == (4e6, 7e6)
 
 
-# What is chosen
+# The choice
 # ------------------------------------------------------------------------------------------------
 
 

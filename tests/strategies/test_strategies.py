@@ -3,12 +3,13 @@
 import pytest
 
 from c3sim.errors import InputError
+from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload, parse_cu_mask, task_order
 from c3sim.strategies.heuristics import recommend, sp_estimate
-from c3sim.strategies.rewrites import baseline, is_memory_bound, reserved, splits
+from c3sim.strategies.rewrites import baseline, is_memory_bound, reserved, splits, staying_note
 from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive
 
 NODE = load_hardware("mi300x-8").node
@@ -72,11 +73,6 @@ def test_what_comes_out_can_run(name, node):
     given = workload({**GEMM, "library": library}, {**GATHER, "backend": backend})
     number = name.replace("32", "4") if node is TEACHING else name
     check_on_node(one(number, given, node), node)
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_each_says_what_it_is(name):
-    assert len(STRATEGIES[name].help) > 10
 
 
 # Each of them
@@ -172,6 +168,22 @@ def test_dma_engines_cannot_reduce(name, op):
         message == f"tasks.gather.op: DMA engines copy and cannot reduce, so not {op!r};"
         " allowed: all_gather, all_to_all"
     )
+
+
+@pytest.mark.parametrize("name", ["conccl", "conccl_rp", "conccl_latte"])
+def test_reductions_stay_where_gathers_go_to_engines(name):
+    """And it is said, but of what a strategy moved alone."""
+    reduction = {**GATHER, "op": "all_reduce", "channels": 8}
+    tasks = {"gather": GATHER, "reduction": reduction, "gemm": GEMM}
+    mixed = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    chosen = candidates_of(name, mixed, NODE)[0].workload
+    assert chosen.tasks["gather"].backend == "dma"
+    assert chosen.tasks["reduction"].backend in (None, "rccl")
+    assert chosen.tasks["reduction"].channels == 8
+    note = staying_note(name, chosen, NODE)
+    assert note == "all_reduce stays on compute units: DMA engines copy and cannot reduce"
+    assert staying_note("as_written", chosen, NODE) is None
+    assert note in evaluate_run(mixed, NODE, name).notes
 
 
 def test_conccl_rp_withholds_one_cu_per_die_from_memory_bound_gemms_only():

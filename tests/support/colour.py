@@ -1,4 +1,4 @@
-"""How colours look: contrast as WCAG 2 has it, lightness and distance in CIELAB, and colour
+"""The look of colours: contrast as WCAG 2 has it, lightness and distance in CIELAB, and colour
 blindness.
 
 Blindness: the matrices of Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from c3sim.iterations.build import Built, Plan, build, plan
 from c3sim.iterations.described import run_described
 from c3sim.iterations.result import IterationResult
@@ -32,3 +34,11 @@ def result(all_layers: bool = False, **fields: Any) -> IterationResult:
     loaded = described(**fields)
     node = load_hardware(loaded.iteration.node).node
     return run_described(loaded, node, settings={}, all_layers=all_layers)
+
+
+def check_figures(found: IterationResult) -> None:
+    """The wall is computation alone, what contention adds to it, and exposed communication."""
+    assert found.wall_s > 0 and 0 < found.mfu < 0.9  # most in fp32, which vector units do
+    parts = found.compute_s + found.overlap.stretched_s + found.overlap.exposed_s
+    if not found.host_bound:
+        assert found.wall_s == pytest.approx(parts, rel=0.05)

@@ -1,4 +1,4 @@
-"""What tests of profiler traces look for in one."""
+"""Parts of profiler traces that tests look for."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the laws are tried on: every packaged node, every packaged workload that it can run, and
-small ones of law_cases.yaml.
+"""Cases of the laws: every packaged node, every packaged workload that it can run, and small ones
+of law_cases.yaml.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NODES: dict[str, Node] = {
     for name in library.names("node")
     if name not in ALIKE
 }
-#: Nodes on which a test run tries every workload; on others as many as :func:`cover` needs.
+#: A test run tries every workload on the first that can run it; on others a :func:`cover`.
 TEACHING = ("teaching-4", "teaching-cluster")
 
 
@@ -122,8 +122,8 @@ def _packaged(node: Node) -> Iterator[tuple[str, Workload]]:
 
 
 def _able(node: Node, workload: Workload) -> bool:
-    """Whether the matrix units of *node* know the data types, and, of several nodes, whether the
-    workload uses the network: the others see there what they see on one.
+    """True if the matrix units of *node* know the data types and, of several nodes, the workload
+    uses the network: the others see there what they see on one.
     """
     tasks, known = workload.tasks.values(), node.gpu.compute_units.flops_per_cycle
     talks = any(t.kind == "collective" or getattr(t, "executor", "") == "nic" for t in tasks)
@@ -140,8 +140,8 @@ def _cases() -> Iterator[Case]:
 
 
 def mechanisms(workload: Workload) -> set[str]:
-    """What *workload* uses: every field of its tasks and of its host that is not the default, a
-    word with its value, of what it waits for the kind, of commands the operation.
+    """The mechanisms that *workload* uses: every field of its tasks and of its host that is not the
+    default, a word with its value, of what it waits for the kind, of commands the operation.
     """
     found = {f"host.{used}" for used in _used(workload.host.model_dump(exclude_defaults=True))}
     for task in workload.tasks.values():
@@ -179,18 +179,22 @@ def cover(cases: Iterable[Case]) -> list[Case]:
 
 
 def sample() -> list[Case]:
-    """Every workload on the teaching nodes, or on one other where those cannot run it; on each
-    other node a cover.
+    """Every workload on the first teaching node that can run it, or on one other where those
+    cannot; on each other node a cover.
     """
-    found = {case for case in CASES if case.node_name in TEACHING}
+    found: set[Case] = set()
     for name in NODES:
         found |= {*cover(case for case in CASES if case.node_name == name)}
-    tried = {case.name for case in found}
-    for case in CASES:
-        if case.name not in tried:
-            tried.add(case.name)
-            found.add(case)
+    first = {case.name: case for case in reversed(CASES)}
+    for name in reversed(TEACHING):
+        first |= {case.name: case for case in CASES if case.node_name == name}
+    found |= {*first.values()}
     return [case for case in CASES if case in found]
+
+
+def on_teaching_nodes() -> list[Case]:
+    """A cover of the cases on the teaching nodes."""
+    return cover(case for case in CASES if case.node_name in TEACHING)
 
 
 CASES = list(_cases())

@@ -1,4 +1,4 @@
-"""What NICs and leaf switches have to carry, reckoned from the workload alone."""
+"""The bytes that NICs and leaf switches have to carry, reckoned from the workload alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from law_runs import Trial
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Collective, Copy
 
-# What each GPU sends to other nodes, in units of the message size S, on N nodes of g GPUs. A
+# Bytes that each GPU sends to other nodes, in units of the message size S, on N nodes of g GPUs. A
 # hierarchical collective
 # does over NICs what N GPUs do that hold S/g each, an all-to-all what N GPUs do that hold S (each
 # rail's part of all

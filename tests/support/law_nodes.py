@@ -12,8 +12,8 @@ from c3sim.spec.quantities import Unit
 
 
 def at_most(nodes: int, gpus: int, node: Node) -> Node:
-    """Of several *nodes* no more than that, of no more than *gpus* GPUs each with as many NICs for
-    each as before: what an unfolded run can do without, and one node stays as it is.
+    """At most that many of several *nodes*, of at most *gpus* GPUs each with as many NICs for each
+    as before: what an unfolded run can do without, and one node stays as it is.
     """
     if node.nodes == 1:
         return node

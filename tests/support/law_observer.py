@@ -69,7 +69,7 @@ class Recorder:
 
 
 def limit(node: Node, capacity: Capacity, users: list[Flow]) -> float:
-    """What *capacity* gives [B/s], reckoned from the node's file, not read from the engine."""
+    """The rate of *capacity* [B/s], reckoned from the node's file, not read from the engine."""
     gpu = node.gpu
     if capacity.kind == "hbm":
         reads, writes = sum(f.tags.reads for f in users), sum(f.tags.writes for f in users)

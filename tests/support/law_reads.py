@@ -1,4 +1,4 @@
-"""Which numbers of a node a run looks at: a number that it never reads cannot change it."""
+"""The numbers of a node that a run looks at: a number that it never reads cannot change it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK = "_watched"
 
 
 def numbers_read(node: Node, run: Callable[[Node], Any]) -> tuple[Any, set[str]]:
-    """What *run* gives on *node*, and the paths of all fields of the node that it read.
+    """The result of *run* on *node*, and the paths of all fields of the node that it read.
 
     It gets a copy that equals no other node, so that no result kept from another run hides a read.
     """

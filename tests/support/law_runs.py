@@ -21,7 +21,7 @@ REL = 1e-9  # what rounding may do to a time, a rate or a sum of bytes
 
 @dataclass(frozen=True)
 class Law:
-    """What *check* asserts of the runs of every case that it *applies* to."""
+    """A law: what *check* asserts of the runs of every case that it *applies* to."""
 
     check: Callable[[Trial], None]
     applies: Callable[[Case], bool]
@@ -68,7 +68,7 @@ class Trial:
 
     @property
     def seen(self) -> Recorder:
-        """What an observer saw of :attr:`run`."""
+        """The record of an observer of :attr:`run`."""
         return self._run[1]
 
     @property

@@ -1,4 +1,4 @@
-"""What the tests of the loader share."""
+"""Shared by the tests of the loader."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def errors_of(load, name, text):
 
 
 def error_of(check, *arguments):
-    """What *check* says of *arguments* that are wrong."""
+    """The message of *check* on *arguments* that are wrong."""
     with pytest.raises((InputError, InputErrors)) as caught:
         check(*arguments)
     return str(caught.value)

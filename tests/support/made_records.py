@@ -12,7 +12,7 @@ from c3sim.validation.compare.figures import compare_record
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16", "library": "hipblaslt"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 268435456, "dtype": "bf16"}
-#: What ``validate --json`` says of a suite, and of a case.
+#: Keys of a suite, and of a case, in ``validate --json``.
 SUITE_KEYS = {
     *("name", "metric", "cases", "median_error", "p90_error", "bias"),
     *("bound_median", "bound_p90", "pass", "baselines"),

@@ -31,7 +31,7 @@ PUBLISHED = {
 
 
 def made_row(*, ideal_speedup: float = 1.0, loss: float = 0.0, **fields: Any) -> Row:
-    """What was found of a strategy: its outcome has *fields*; the others say nothing."""
+    """A strategy's part of a row: its outcome has *fields*; the others say nothing."""
     nothing = {"wall_s": 1.0, "speedup": 1.0, "fraction_of_ideal": None, "own_fraction": None}
     outcome = Row({**nothing, "chosen": "base", **fields})
     return Row(outcome=outcome, ideal_speedup=ideal_speedup, loss=loss)

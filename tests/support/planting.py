@@ -22,7 +22,7 @@ from c3sim.spec.reading import loading, records
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_BYTES, MOST_FILES = 300_000, 20
-#: What reads a file -> the command that says the same of it.
+#: Reader of a file -> the command that says the same of it.
 READERS = {
     (loading, "load_workload"): "show",
     (loading, "load_hardware"): "show",

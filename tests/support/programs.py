@@ -10,7 +10,7 @@ import pytest
 
 
 def run_script(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the script *path* prints, as the main program; that nothing is said on standard error.
+    """The output of the script *path*, as the main program; that nothing is said on standard error.
     Warnings are errors, as in all tests.
     """
     before, sys.argv = sys.argv, [str(path)]

@@ -1,4 +1,6 @@
-"""What several tests look at and takes long: made once, by whichever worker comes to it first."""
+"""Things that several tests look at and that take long: made once, by whichever worker comes to it
+first.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ Made = TypeVar("Made")
 
 
 def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[], Made]) -> Made:
-    """What *make* gives, kept as *name* for all workers of pytest-xdist; others wait for it."""
+    """The result of *make*, kept as *name* for all workers of pytest-xdist; others wait for it."""
     base = factory.getbasetemp()
     folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     kept = folder / f"{name}.pickle"

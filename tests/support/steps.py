@@ -1,4 +1,4 @@
-"""What a call costs in steps: counts that do not depend on the machine or on what runs beside."""
+"""The cost of a call in steps: counts that do not depend on the machine or on what runs beside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def steps(work: Callable[[], object]) -> int:
-    """How many functions *work* calls, those of libraries included."""
+    """The number of functions that *work* calls, those of libraries included."""
     count = 0
 
     def one_more(frame: object, event: str, argument: object) -> None:

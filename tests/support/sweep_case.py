@@ -1,4 +1,4 @@
-"""What the tests of sweeps share: a small study on the small node, and a way to write others."""
+"""Shared by the tests of sweeps: a small study on the small node, and a way to write others."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_record_is_frozen() -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Silent(Planned[HostTask]):
-    """Of a kind that says nothing of folding."""
+    """A task of a kind that says nothing of folding."""
 
 
 class _SilentKind(Kind[HostTask]):
@@ -106,7 +106,7 @@ BACKENDS = {"dma", "nic", "kernel"}
 
 
 def _asks(node: ast.AST) -> bool:
-    """Whether *node* is an isinstance of a kind, looks a kind up in a table, or compares a kind, a
+    """True if *node* is an isinstance of a kind, looks a kind up in a table, or compares a kind, a
     backend or an executor.
     """
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

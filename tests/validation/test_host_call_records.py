@@ -1,4 +1,4 @@
-"""What records of host calls make of lines that the driver writes, here with made-up times."""
+"""Records of host calls, from lines that the driver writes, here with made-up times."""
 
 from __future__ import annotations
 

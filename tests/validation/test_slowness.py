@@ -1,4 +1,4 @@
-"""How slow a host is, of lines as the drivers write them, here with made-up times."""
+"""The slowness of a host, from lines as the drivers write them, here with made-up times."""
 
 from __future__ import annotations
 

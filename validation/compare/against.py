@@ -1,4 +1,4 @@
-"""What moved against earlier predictions of the same records.
+"""Figures that moved against earlier predictions of the same records.
 
 A figure moved if its prediction changed by more than its repeats are apart: the median of
 |a - b| / mean over pairs of repeats, of its own, else of its suite; where nothing was repeated
@@ -122,7 +122,7 @@ class Against:
 
     @property
     def lines(self) -> list[str]:
-        """What differs, by name: what fails first, then the largest change."""
+        """Lines of what differs, by name: failures first, then the largest change."""
         order = sorted(self.moved, key=lambda one: (not one.fails, -abs(one.new / one.old - 1)))
         return [
             *(f"{key}: lost, no answer any more" for key in self.lost),
@@ -170,7 +170,7 @@ class Before:
         return cls(old=display(Path(path)), answers=earlier(path), accepted=accepted)
 
     def against(self, verdict: Verdict, suite: str = "") -> Against:
-        """What moved up to *verdict*; *suite*: the only one that was asked."""
+        """The figures that moved up to *verdict*; *suite*: the only one that was asked."""
         old = {key: value for key, value in self.answers.items() if suite in ("", key.suite)}
         now = {_key(figure): figure for figure in verdict.figures}
         spreads = {name: one.median for name, one in spread_by_suite(verdict.measurements).items()}

@@ -54,7 +54,7 @@ class Override(Limit):
 
 
 class Gap(Spec):
-    """Where the model is known to be wrong, and the suspected reason."""
+    """A known gap of the model, and the suspected reason."""
 
     what: str = Field(min_length=1)
     suspected: str = Field(min_length=1)

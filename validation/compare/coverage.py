@@ -15,7 +15,7 @@ it is not tried. :mod:`.coverage_suite` says which rows are run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +25,7 @@ from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.sourced import Leaf
 
-from .nodes import NO_WORKLOAD, nodes_for
-from .record_files import load
+from .record_files import NO_WORKLOAD
 
 FACTORS = (0.7, 1.4)
 # The number of GPUs is part of a record's conditions: other numbers are other machines.
@@ -61,7 +60,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sight:
-    """Which suites notice a number."""
+    """The suites that notice a number."""
 
     number: Number
     bound: tuple[str, ...] = ()  # suites that miss a bound
@@ -109,47 +108,6 @@ def numbers_of(nodes: Mapping[str, LoadedNode], only: str = "") -> list[Number]:
 
 def _below(path: str) -> str:
     return f"{path}." if path else ""
-
-
-def coverage(
-    files: Sequence[str] = (),
-    only: str = "",
-    jobs: int = 0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    suites: Collection[str] | None = None,
-) -> list[Sight]:
-    """What *suites* (left out: all) of *files* see of every number of the nodes that they ran on.
-
-    *jobs* processes, 0 for as many as there are cores; *progress*: parts done, of how many.
-    """
-    from joblib import delayed
-
-    from c3sim.experiments.jobs import side_by_side
-
-    from .coverage_suite import parts_of, states_of
-
-    numbers = numbers_of(nodes_for(load(files)), only)
-    parts = parts_of(tuple(files), suites)
-    work = (delayed(states_of)(tuple(files), only, *part) for part in parts)
-    found: dict[tuple[str, str], dict[str, set[str]]] = {each.key: {} for each in numbers}
-    progress(0, len(parts))
-    for done, (suite, states) in enumerate(side_by_side(work, jobs or -1), 1):
-        for key, state in states.items():
-            found[key].setdefault(state, set()).add(suite)
-        progress(done, len(parts))
-    return [_sight(each, found[each.key]) for each in numbers]
-
-
-def _sight(number: Number, states: Mapping[str, Collection[str]]) -> Sight:
-    """A suite counts by the most telling way in which one of its parts notices."""
-    left: set[str] = set()
-    suites: dict[str, Any] = {}
-    for state in NOTICED:
-        here = set(states.get(state, ())) - left
-        suites[state] = tuple(sorted(here))
-        left |= here
-    tried = bool(number.values) and set(states) != {"not tried"}
-    return Sight(number=number, tried=tried, read=bool(states), **suites)
 
 
 def with_value(node: Node, number: Number, value: float) -> Node:

@@ -63,7 +63,7 @@ def stored() -> Stored:
 
 
 def stored_keys() -> Keys:
-    """What the stored sights of each suite rest on."""
+    """The keys on which the stored sights of each suite rest."""
     keys: Keys = _file()["suites"]
     return keys
 
@@ -108,8 +108,8 @@ def drawn_of(loaded: LoadedNode) -> frozenset[str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """How many of the *numbers* of a node are seen by measurements, and of those that are not, how
-    many are drawn by the band of an answer.
+    """The counts of a node's *numbers*: seen by measurements, and of those that are not, drawn by
+    the band of an answer.
     """
 
     numbers: int
@@ -122,7 +122,7 @@ class Tally:
 
     @property
     def percent(self) -> int:
-        """Of the numbers, those that are neither."""
+        """The share of the numbers that are neither."""
         return round(100 * self.neither / self.numbers)
 
 

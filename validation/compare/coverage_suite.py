@@ -1,4 +1,4 @@
-"""What one suite sees of each number: the rows that are run for it, and what counts as notice.
+"""The sight of one suite of each number: the rows that are run for it, and what counts as notice.
 
 - Of a suite and role at most ROWS measurements are taken, at even distances.
 - Only numbers that a row's run reads can change it (:mod:`.reads`); the others are not tried.
@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,12 +20,11 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode
 
 from .bounds import load_bounds
-from .coverage import Number, numbers_of, with_value
+from .coverage import NOTICED, Number, Sight, numbers_of, with_value
 from .measurements import FigureKey, Measurement, measured_figures, merge
-from .nodes import nodes_for
 from .predict import predict_record
 from .reads import reading
-from .record_files import data_hash, load
+from .record_files import data_hash, load, nodes_for
 from .scores import CALIBRATION
 
 POINT = 0.005  # of a median error; less is no notice
@@ -39,8 +38,8 @@ Figures = Mapping[FigureKey, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """Of one metric of a suite: median and 90th percentile of the absolute errors, and whether the
-    bound holds; without a bound it does not.
+    """The errors of one metric of a suite: median and 90th percentile of the absolute errors, and
+    whether the bound holds; without a bound it does not.
     """
 
     median: float
@@ -66,6 +65,46 @@ class Row:
             share >= max((OF_A_FIGURE, *self.measurement.differences(key)))
             for key, share in self.moved(figures)
         )
+
+
+def coverage(
+    files: Sequence[str] = (),
+    only: str = "",
+    jobs: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    suites: Collection[str] | None = None,
+) -> list[Sight]:
+    """The sight that *suites* (left out: all) of *files* have of every number of the nodes that
+    they ran on.
+
+    *jobs* processes, 0 for as many as there are cores; *progress*: parts done, of how many.
+    """
+    from joblib import delayed
+
+    from c3sim.experiments.jobs import side_by_side
+
+    numbers = numbers_of(nodes_for(load(files)), only)
+    parts = parts_of(tuple(files), suites)
+    work = (delayed(states_of)(tuple(files), only, *part) for part in parts)
+    found: dict[tuple[str, str], dict[str, set[str]]] = {each.key: {} for each in numbers}
+    progress(0, len(parts))
+    for done, (suite, states) in enumerate(side_by_side(work, jobs or -1), 1):
+        for key, state in states.items():
+            found[key].setdefault(state, set()).add(suite)
+        progress(done, len(parts))
+    return [_sight(each, found[each.key]) for each in numbers]
+
+
+def _sight(number: Number, states: Mapping[str, Collection[str]]) -> Sight:
+    """A suite counts by the most telling way in which one of its parts notices."""
+    left: set[str] = set()
+    suites: dict[str, Any] = {}
+    for state in NOTICED:
+        here = set(states.get(state, ())) - left
+        suites[state] = tuple(sorted(here))
+        left |= here
+    tried = bool(number.values) and set(states) != {"not tried"}
+    return Sight(number=number, tried=tried, read=bool(states), **suites)
 
 
 def parts_of(
@@ -114,7 +153,7 @@ def _state(
     number: Number,
     loaded: Mapping[str, LoadedNode],
 ) -> str:
-    """What *suite* sees of *number*, which *readers* of its *rows* read."""
+    """The sight of *suite* of *number*, which *readers* of its *rows* read."""
     found = {"not tried"}
     for value in number.values:
         try:
@@ -234,7 +273,9 @@ def predictions(files: Sequence[str], only: str) -> int:
 
 
 def key_of(files: tuple[str, ...], suite: str) -> dict[str, object]:
-    """What the sights of *suite* rest on: its rows, and how they are predicted as the nodes are."""
+    """The key on which sights of *suite* rest: its rows, and how they are predicted as the nodes
+    are.
+    """
     loaded, groups = _loaded(files)
     known: dict[tuple[str, str], float] = {}
     rows = [

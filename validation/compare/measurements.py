@@ -22,7 +22,7 @@ from .loops import has_figures, mean_observed, measured_loop
 FigureKey = tuple[str, str]
 
 
-#: Of repeats of one figure: 447 repeats have so many.
+#: Pairs of repeats of one figure: 447 repeats have so many.
 MOST_PAIRS = 100_000
 
 

@@ -119,7 +119,7 @@ def _isolated(
 ) -> float:
     """Time [us] of *task* alone."""
     lonely = alone(workload, task)
-    # What of a workload decides its run; names and descriptions do not.
+    # The parts of a workload that decide its run; names and descriptions do not.
     conditions = lonely.model_dump_json(include={"buffers", "tasks", "streams", "host"})
     key = node.name, conditions
     if key not in known:

@@ -1,4 +1,4 @@
-"""Which numbers of a node a run reads.
+"""The numbers of a node that a run reads.
 
 A run with a number changed differs from the run before only if it reads the number. A copy of the
 node notes every number that is taken from it, by path; what is copied from that copy notes too.

@@ -19,8 +19,7 @@ from c3sim.output.kit.files import write_text
 from c3sim.spec.reading.yaml_edit import replace_values
 
 from .bounds import FILE, load_bounds
-from .nodes import nodes_for
-from .record_files import load
+from .record_files import load, nodes_for
 from .scores import SuiteScore
 from .verdict import validate
 

@@ -90,7 +90,7 @@ class SuiteScore:
 
     @property
     def outside(self) -> int:
-        """How many figures lie outside what their libraries were calibrated on."""
+        """The number of figures outside what their libraries were calibrated on."""
         return sum(bool(figure.outside) for figure in self.figures)
 
     @property

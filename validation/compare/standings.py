@@ -1,4 +1,4 @@
-"""How independent the rows of a suite are of the model, and who ran them, from ``suites.yaml``.
+"""The independence of a suite's rows from the model, and who ran them, from ``suites.yaml``.
 
 No fit uses a row of role ``validation``. That alone does not make it independent: somebody may
 have looked at it and changed the model. So each suite with such rows has one of these words:

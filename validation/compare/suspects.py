@@ -1,4 +1,4 @@
-"""Which numbers of a node may be behind a suite that misses its bound.
+"""The numbers of a node that may be behind a suite that misses its bound.
 
 Numbers in files of one's own come first. Then in this order, each once:
 
@@ -28,7 +28,7 @@ from .bounds import load_bounds
 from .coverage_file import stored
 from .scores import SuiteScore
 
-# What a path begins with -> whether a task uses it; a number of any other owner concerns every run.
+# The beginning of a path -> whether a task uses it; a number of any other owner concerns every run.
 OWNERS: Mapping[str, Callable[[Task], bool]] = {
     "gpu.gemm_libraries.": lambda task: isinstance(task, Gemm),
     "collective_libraries.": lambda task: isinstance(task, Collective),

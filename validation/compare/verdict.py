@@ -42,19 +42,19 @@ class Verdict:
 
     @property
     def counts(self) -> str:
-        """How many records and figures there are, in words."""
+        """The numbers of records and figures, in words."""
         repeated = sum(len(one.repeats) - 1 for one in self.measurements)
         repeats = f" ({repeated} of them repeats)" if repeated else ""
         return f"{len(self.records)} records{repeats}, {len(self.figures)} figures"
 
     @property
     def states(self) -> Mapping[str, int]:
-        """How many scores have each state: ``held``, ``gap``, ``FAILS``, ``no bound``."""
+        """The number of scores in each state: ``held``, ``gap``, ``FAILS``, ``no bound``."""
         return Counter(score.state for score in self.scores)
 
     @property
     def bounds_text(self) -> str:
-        """How many bounds are held to their target and how many are gaps, in words."""
+        """The numbers of bounds held to their target and of gaps, in words."""
         counts = self.states
         days = sorted(score.bound.since for score in self.scores if score.bound and score.gap)
         gaps = ""

@@ -30,7 +30,7 @@ from ..compare.effort import FIT_S
 from ..compare.record_files import data_hash
 from .fit import Fit, Parameter, fit, set_values
 
-#: What a path begins with -> when it is fitted. What is not listed comes last.
+#: The beginning of a path -> when it is fitted. Others come last.
 ORDER = (
     ("gpu.compute_units", "gpu.l2", "gpu.memory_side_cache", "gpu.hbm"),
     ("gpu.kernels", "gpu.gemm_libraries"),
@@ -43,7 +43,7 @@ ORDER = (
 #: Steps of a group's searches, about: 7 of 6 parameters and 104 GEMMs, 19 of 8 and 45 all-reduces.
 STEPS = 15
 
-#: What must hold for any number of ranks, and is fitted to the records of all nodes that share it.
+#: Numbers that must hold for any number of ranks, fitted to records of all nodes that share them.
 EVERY_NODE = "collective_libraries."
 
 

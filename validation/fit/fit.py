@@ -24,9 +24,9 @@ from c3sim.spec.reading.paths import set_value, unit_of
 from c3sim.spec.record import Record
 
 from ..compare.figures import Figure, compare_record
-from ..compare.nodes import NO_WORKLOAD
+from ..compare.record_files import NO_WORKLOAD
 
-#: What may run beside a GEMM or a collective in a run that is fitted to: synthetic stress, never
+#: Tasks that may run beside a GEMM or a collective in a fit: synthetic stress, never
 #: the other of the two.
 STRESS = {"gemm": {"stream", "hold", "copy"}, "collective": {"stream", "hold"}}
 
@@ -128,7 +128,7 @@ class Parameter:
         return low > 0 and high > WIDE * low
 
     def place(self, value: float) -> float:
-        """Where *value* lies in the interval: 0 to 1."""
+        """The place of *value* in the interval: 0 to 1."""
         low, high = self.interval
         if self._logarithmic:
             where = math.log(value / low) / math.log(high / low)
@@ -169,9 +169,9 @@ def set_values(node: Node, values: Mapping[str, float]) -> Node:
 
 
 MOST = 40  # steps of one search; a flat valley takes no more
-# Of the allowed interval: wide enough to look across the steps that tiles and rounds make.
+# Share of the allowed interval: wide enough to look across the steps that tiles and rounds make.
 STEP = 0.01
-# Of the allowed interval: the widest confidence interval that still says something.
+# Share of the allowed interval: the widest confidence interval that still says something.
 IDENTIFIED = 0.5
 ENTANGLED = 0.95  # correlation of two estimates from which on the data do not tell them apart
 FLAT = 1 / 12  # variance of a parameter of which only the allowed interval, 0 to 1, is known
@@ -183,7 +183,7 @@ Array = NDArray[np.float64]
 
 
 class Solution(NamedTuple):
-    """Where the free parameters lie (0 to 1); weighted residuals, slopes and cost there."""
+    """The places of the free parameters (0 to 1); weighted residuals, slopes and cost there."""
 
     x: Array
     fun: Array

@@ -45,7 +45,7 @@ TENSORS = (8, 64, 256)  # of an optimizer
 
 @dataclass
 class Desk:
-    """Where one rank writes, in the present mode."""
+    """The output of one rank, in the present mode."""
 
     file: Path
     rank: int

@@ -155,7 +155,7 @@ def _timed(stream: torch.cuda.Stream, call: Callable[[], Any]) -> Callable[[], f
     return lambda: round(float(start.elapsed_time(end)) * 1e3, 1)
 
 
-#: What holds a SM: threads, dynamic shared memory, workgroups on each, all registers.
+#: Limits of a SM: threads, dynamic shared memory, workgroups on each, all registers.
 HELD = {
     "threads": (1024, 0, 2, False),
     "shared": (128, 200 * 1024, 1, False),

@@ -1,4 +1,4 @@
-"""How fast a host is, in one process: calls of tiny models, each by itself.
+"""Times of a host in one process: calls of tiny models, each by itself.
 
     python -m validation.frameworks.host --out FOLDER
 

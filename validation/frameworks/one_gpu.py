@@ -1,4 +1,4 @@
-"""What one GPU does by itself: GEMMs of several data types and shapes, and the power of loads.
+"""Runs of one GPU by itself: GEMMs of several data types and shapes, and the power of loads.
 
     python one_gpu.py PLAN.yaml OUT.jsonl
 

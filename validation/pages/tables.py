@@ -85,7 +85,7 @@ def standings_table(verdict: Verdict) -> str:
 
 
 def defects_table(verdict: Verdict) -> str:
-    """Where a plain predictor is better than the model."""
+    """The table of suites of which a plain predictor is better than the model."""
     rows = [
         [cell(text(score.suite)), cell(text(score.label)), cell(text(defect_text(score)))]
         for score in verdict.defects
@@ -95,7 +95,7 @@ def defects_table(verdict: Verdict) -> str:
 
 
 def gaps_table(verdict: Verdict) -> str:
-    """Where the model is known to be wrong, the suspected mechanism, and the bounds it widens."""
+    """The table of known gaps of the model, the suspected mechanism, and the bounds it widens."""
     rows = []
     for name, gap in verdict.bounds.gaps.items():
         reasons = [

@@ -78,7 +78,7 @@ def _observations(verdict: Verdict) -> list[str]:
 
 
 def _defects(verdict: Verdict) -> list[str]:
-    """Where a plain predictor is better."""
+    """The suites of which a plain predictor is better."""
     return [
         f"a plain predictor is better: {score.suite} {score.metric}: {defect_text(score)}"
         for score in verdict.defects
@@ -120,7 +120,7 @@ def coverage_table(sights: Sequence[Sight]) -> Group:
 
 
 def _sight(sight: Sight) -> str:
-    """Which suites notice, those that miss a bound first."""
+    """The suites that notice, those that miss a bound first."""
     if not sight.seen:
         return sight.state
     parts = [

@@ -159,7 +159,7 @@ def _errors(score: SuiteScore | NodeScore) -> list[str]:
 
 
 def defect_text(score: SuiteScore) -> str:
-    """Which plain predictors are better, by how much, and why if that is known."""
+    """The plain predictors that are better, by how much, and why if that is known."""
     better = "; ".join(rival.words for rival in score.defects)
     reason = "new" if score.unlisted or score.beaten is None else score.beaten.reason
     return f"{better} ({reason})"

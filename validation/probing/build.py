@@ -60,7 +60,7 @@ class Built:
 
 
 def cache_folder() -> Path:
-    """Where programs are kept between calls: below $XDG_CACHE_HOME, or ~/.cache."""
+    """The folder of programs between calls: below $XDG_CACHE_HOME, or ~/.cache."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "c3sim" / "probe"
 
@@ -189,14 +189,14 @@ def _headers(sources: Path) -> Iterator[Path]:
     )
 
 
-# Which compiler there is: hipcc of ROCm or nvcc of CUDA, on the PATH or where their installers put
+# The compiler on this machine: hipcc of ROCm or nvcc of CUDA, on the PATH or where installers put
 # them.
 
 
 #: Variables that name the folder of an installation, then the usual folders; newest version last.
 VARIABLES = {"hipcc": ("ROCM_PATH", "HIP_PATH"), "nvcc": ("CUDA_HOME", "CUDA_PATH")}
 PLACES = {"hipcc": ("/opt/rocm", "/opt/rocm-*"), "nvcc": ("/usr/local/cuda", "/usr/local/cuda-*")}
-#: What the driver of the machine puts there: decides when both compilers are found.
+#: Files that the driver of the machine puts there: decides when both compilers are found.
 DEVICES = {"hipcc": Path("/dev/kfd"), "nvcc": Path("/dev/nvidiactl")}
 DEFAULT_ARCH = {"hipcc": "gfx942", "nvcc": "sm_90"}
 KINDS = tuple(DEFAULT_ARCH)
@@ -277,7 +277,7 @@ def _missing(wanted: list[str]) -> str:
     )
 
 
-# Which sources the probe was built from: git's revision of the tree they stand in, else the
+# The sources that the probe was built from: git's revision of the tree they stand in, else the
 # version of c3sim.
 
 

@@ -48,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How one step went. *message* is one line; empty when all is well."""
+    """The outcome of one step. *message* is one line; empty when all is well."""
 
     step: Step
     result: Result
@@ -227,7 +227,7 @@ DRAIN = 5.0  # seconds to wait for the end of its output when the process itself
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a process ended: *code* is negative for a signal, None where it could not be started."""
+    """The end of a process: *code* is negative for a signal, None where it could not be started."""
 
     code: int | None
     seconds: float
@@ -354,7 +354,7 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-# What the machine says of itself, asked of the probe.
+# The machine's own description, asked of the probe.
 
 
 TIMEOUT = 120.0  # seconds; the first use of a GPU by a process may take many
@@ -370,7 +370,7 @@ class Description:
 
     @property
     def gpus(self) -> int | None:
-        """How many GPUs there are; None where it is not known."""
+        """The number of GPUs; None where it is not known."""
         found = self.data.get("gpus")
         return None if self.failure or not isinstance(found, list) else len(found)
 

@@ -2,32 +2,32 @@
 
 *ratio_of_means* = (mean speedup - 1) / (mean ideal speedup - 1); fractions are None where nothing
 can overlap; *band*: the 5th and 95th percentile of the mean fraction over all that may have been
-otherwise (:mod:`c3sim.experiments.answer`); *auto*: how much longer the choices of the heuristics
-take than the best ones, as a fraction. Published figures are never an input.
+otherwise (:mod:`c3sim.experiments.answer`), weighed by isolated facts where the study has any
+(:mod:`c3sim.experiments.facts`); *prior_band*: without them; *auto*: how much longer the choices of
+the heuristics take than the best ones, as a fraction. Published means are never an input.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
+from dataclasses import replace
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.answer import answer_of
+from c3sim.experiments.answer_tables import answer_tables, most_of
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.pairs import classify, isolated_pair
 from c3sim.experiments.papers import sweep
+from c3sim.experiments.papers.sweep import auto_summary, strategy_means
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.isolated import characterise
 from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel
+from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
 from c3sim.spec.study import Study
 
-#: A loss up to which the choice of the heuristics is the best one: rounding.
-NO_LOSS = 1e-9
 FLAGS = {"Q": "quoted", "S": "second-hand"}
 cases = sweep.cases
 
@@ -64,41 +64,14 @@ def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str,
     answer = answer_of(asked, cases, outcomes) if asked.options.band else None
     for name, band in (answer.strategies if answer is not None else {}).items():
         means[name]["band"] = [band.low, band.high]
+        if "prior" in band:
+            means[name]["prior_band"] = band.prior
     if answer is not None:
         more["answer"] = answer
+        if "facts" in answer:
+            more["facts"] = answer.facts
     known = {"rows": sweep.rows_of(found), "published": study.published}
     return {**known, "strategies": means, "scenarios": scenarios, **more}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
-
-
-def strategy_means(found: Sequence[Row]) -> Row:
-    """Over what was *found* of a strategy in all cases."""
-    outcomes = [each.outcome for each in found]
-    speedup = fmean(each.speedup for each in outcomes)
-    ideal = fmean(each.ideal_speedup for each in found)
-    return Row(
-        mean_fraction_of_ideal=_mean([each.fraction_of_ideal for each in outcomes]),
-        ratio_of_means=(speedup - 1) / (ideal - 1) if ideal > 1 else None,
-        mean_own_fraction=_mean([each.own_fraction for each in outcomes]),
-        mean_speedup=speedup,
-        max_speedup=max(each.speedup for each in outcomes),
-    )
-
-
-def auto_summary(found: Sequence[Row]) -> Row:
-    """What the heuristics lose, over what was *found* of auto."""
-    losses = [each.loss for each in found]
-    return Row(
-        mean_loss=fmean(losses),
-        max_loss=max(losses),
-        best_in=sum(loss <= NO_LOSS for loss in losses),
-        of=len(losses),
-        chosen=dict(Counter(each.outcome.chosen for each in found)),
-    )
 
 
 def tables(found: StudyResult) -> list[Table | str]:
@@ -118,7 +91,9 @@ def tables(found: StudyResult) -> list[Table | str]:
     title = f"{found.title}: fraction of ideal (%) per scenario"
     parts: list[Table | str] = [Table(title, lines, columns, note)]
     columns = ["strategy", "mean_fraction_of_ideal %", "ratio_of_means %", "mean_own_fraction %"]
-    columns += ["mean_speedup x", "max_speedup x", "band %0", "published %", "off %"]
+    columns += ["mean_speedup x", "max_speedup x"]
+    columns += ["prior_band %0"] * ("facts" in found)
+    columns += ["band %0", "published %", "off %"]
     lines = []
     for name, each in found.strategies.items():
         theirs, ours = _published(found, name), each.mean_fraction_of_ideal
@@ -133,7 +108,7 @@ def tables(found: StudyResult) -> list[Table | str]:
         note += f"\npublished: {found.published['source']}"
     title = f"{found.title}: strategies over {len(found.scenarios)} scenarios"
     parts += [Table(title, lines, columns, note), "\n".join(_remarks(found))]
-    return [*parts, *(_answer(found) if "answer" in found else ())]
+    return [*parts, *(answer_tables(found.answer, found.title) if "answer" in found else ())]
 
 
 def _published(found: StudyResult, name: str) -> float | None:
@@ -153,74 +128,6 @@ def _remarks(found: StudyResult) -> Iterator[str]:
         yield " ".join(str(found.published["note"]).split())
 
 
-def _answer(found: StudyResult) -> list[Table | str]:
-    """What was drawn, what each thing does alone, the order, and the band of each mean."""
-    answer, title = found.answer, found.title
-    drawn, order = answer.drawn, answer.get("order")
-    parts: list[Table | str] = []
-    name = "not known about the published runs, so drawn"
-    parts.append(Table(name, drawn.assumptions, ["name as assumption", "usual"]))
-    moving = [
-        {"what": f"{each.name}: {each.value}", **each}
-        for each in answer.changes
-        if each.kind != "parameter" or any(round(100 * by, 1) for by in each.by.values())
-    ]
-    skipped = f"means without {', '.join(drawn.skipped)}, which take too long" * bool(drawn.skipped)
-    name = f"{title}: one thing at a time, change of the mean fraction of ideal (points)"
-    parts.append(Table(name, moving, ["what as alone otherwise", "by.* %"], skipped))
-    if order is not None:
-        lines = [
-            {**m, "pair": f"{m.lower} < {m.higher}", "moved": _moved(m)} for m in order.margins
-        ]
-        columns = [
-            "pair as published order",
-            "moved as moved most by",
-            "usual %",
-            "low %",
-            "high %",
-        ]
-        name = f"{title}: does the published order hold? (points between the two)"
-        parts.append(Table(name, lines, [*columns, "holds %0"]))
-    lines = [
-        {"strategy": name, **band, "moved": _moved(band)}
-        for name, band in answer.strategies.items()
-    ]
-    columns = ["strategy", "inside as published inside", "moved as moved most by", "usual %"]
-    columns += ["low %", "median %", "high %", "published %"]
-    note = "\n".join(_verdict(answer))
-    return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
-
-
-def _moved(of: Row) -> str | None:
-    return f"{of.most.name}: {of.most.value}, {100 * of.most.by:+.1f}" if of.most else None
-
-
-def _verdict(answer: Row) -> Iterator[str]:
-    """What the band is of, and what it says, in sentences."""
-    drawn, order = answer.drawn, answer.get("order")
-    draws = f"{drawn.draws} draws" * bool(drawn.draws)
-    draws += f" by {drawn.yardsticks} yardsticks" * bool(draws and drawn.yardsticks > 1)
-    tables = f"{drawn.tables} other tables of pairs" * bool(drawn.tables)
-    sums = ", each with ".join(part for part in (draws, tables) if part) or "the study alone"
-    yield f"band: 5 % to 95 % of {sums}"
-    if drawn.failed:
-        yield f"{drawn.failed} more draws have values that exclude each other"
-    known = [band.inside for band in answer.strategies.values() if band.inside is not None]
-    if known:
-        yield f"verdict: {sum(known)} of {len(known)} published means lie inside the band"
-    if order is not None:
-        groups = " < ".join(", ".join(group) for group in order.groups)
-        yield f"verdict: the published order, {groups}, holds in {percent(order.holds, 0)} %"
-        if order.holds < 1:
-            weakest = min(order.margins, key=lambda margin: (margin.holds, margin.usual))
-            yield f"least often: {weakest.lower} < {weakest.higher}, {percent(weakest.holds, 0)} %"
-            if weakest.most:
-                yield f"what decides it: {_moved(weakest)} points"
-            if weakest.usual <= 0 and weakest.best:
-                best = f"{weakest.best.name}: {weakest.best.value}, {100 * weakest.best.by:+.1f}"
-                yield f"missing: {percent(-weakest.usual)} points; {best} adds most"
-
-
 def claims(found: StudyResult) -> Iterator[Claim]:
     """Means with their bands, speedups, isolated behaviour."""
     flags = found.published.get("flags", {})
@@ -231,7 +138,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
                 of = found.strategies[name]
                 more: dict[str, Any] = {"standing": FLAGS.get(flags.get(key, {}).get(name), "")}
                 if unit == "%" and name in answers:
-                    more |= {"band": of.get("band"), "decides": _moved(answers[name]) or ""}
+                    more |= {"band": of.get("band"), "decides": most_of(answers[name]) or ""}
                 yield claim(f"{key.replace('_', ' ')}, {name}", of[key], theirs, unit=unit, **more)
     for each in found.get("characterisation", ()):
         unit = {"1": "%"}.get(each.unit, each.unit)
@@ -246,27 +153,27 @@ def panels(found: StudyResult) -> list[Panel]:
     """
     if not found.scenarios:
         raise InputError("this study has no scenarios to draw")
-    names, means = list(found.strategies), found.strategies
-    fractions = [100 * (means[name].mean_fraction_of_ideal or 0.0) for name in names]
-    theirs = [_published(found, name) for name in names]
-    bands = [means[name].get("band") for name in names]
-    best = [f"{percent(means[name].mean_fraction_of_ideal)}" for name in names]
-    first = Panel(
-        title=f"Mean fraction of ideal over {len(found.scenarios)} scenarios",
-        unit="%",
-        x=names,
-        series={"simulated": fractions},
-        kind="bars",
-        known={"simulated": [None if each is None else 100 * each for each in theirs]},
-        bands={"simulated": [band and (100 * band[0], 100 * band[1]) for band in bands]},
-        notes=best,
-        label="",
-    )
-    cells: dict[str, list[float | None]] = {}
-    for name in names:
-        of = [each.strategies.get(name) for each in found.scenarios]
-        shares = [None if one is None else one.fraction_of_ideal for one in of]
-        cells[name] = [None if share is None else 100 * share for share in shares]
-    x = [f"{each.name}  {each['class']}" for each in found.scenarios]
+    means, series = [], "simulated"
+    for name, each in found.strategies.items():
+        mean = each.mean_fraction_of_ideal
+        line = {"strategy": name, "mean": {series: mean or 0.0}, "notes": percent(mean)}
+        ends = {"known": {series: _published(found, name)}, "band": {series: each.get("band")}}
+        means.append({**line, **ends})
+    scenarios = [
+        {
+            "place": f"{each.name}  {each['class']}",
+            "fraction": {
+                name: each.strategies[name].fraction_of_ideal
+                for name in found.strategies
+                if name in each.strategies
+            },
+        }
+        for each in found.scenarios
+    ]
+    title = f"Mean fraction of ideal over {len(scenarios)} scenarios"
+    beside: Any = {"known": "known.* %", "bands": "band.* %", "kind": "bars"}
+    notes = [line["notes"] for line in means]
+    first = panel(title, means, "strategy", "mean.* %", notes=notes, **beside)
     title = "Fraction of ideal per scenario (%), 100: the ideal with collectives on compute units"
-    return [first, Panel(title=title, unit="", x=x, series=cells, kind="cells")]
+    cells = panel(title, scenarios, "place", "fraction.* %", kind="cells")
+    return [first, replace(cells, unit="")]

@@ -20,24 +20,15 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, geometric_mean, quantiles
 from typing import Any
 
-from c3sim.evaluation.losses import overlap
-from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of, workload_cases
+from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.output.kit.grid import Table, remarks
+from c3sim.experiments.subjects.variants import SAME, row_of
+from c3sim.output.kit.grid import Table, remarks, titled
 from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import percent
-from c3sim.simulation.run import Run
-from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.study import Study
-from c3sim.spec.workload import HostThreads, Workload
-from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
-from c3sim.strategies.rewrites import baseline, on_dma
-from c3sim.strategies.table import best_candidate
 
 CHOOSERS = ("conccl_latte", "alone", "one_thread", "pcpy_pl", "pcpy")
-#: Wall times closer than this, relative, are as good as each other. A copy that is under way when
-#: a round of tiles begins costs a GEMM 0.1 % through its share of the cache, however short it is.
-SAME = 2e-3
 
 
 def cases(asked: Asked) -> list[Case]:
@@ -45,83 +36,7 @@ def cases(asked: Asked) -> list[Case]:
 
 
 def row(case: Case, study: Study) -> Row:
-    """Isolated times, every strategy, every variant, and what each chooser names."""
-    (name, task), (gemm_name, gemm), node = collective_of(case), gemm_of(case), case.node
-    common = baseline(case.workload, node)
-    alone = [isolated(node, common, part).end for part in (gemm_name, name)]
-
-    def outcome(run: Run) -> Row:
-        """The GEMM and the collective together."""
-        return Row(
-            wall_s=run.end,
-            gemm_slowdown=run.task(gemm_name).end / alone[0],
-            collective_s=run.task(name).end,
-            fraction_of_ideal=overlap(alone, run.end).fraction,
-        )
-
-    on_engines = on_dma(common, node)
-    workloads = {
-        variant.name: with_variants(on_engines, {name: variant})
-        for variant in variants(node, task.op)
-    }
-    times = {variant: isolated(node, each, name).end for variant, each in workloads.items()}
-    together = {
-        variant: Row(outcome(run_once(node, each)), alone_s=times[variant])
-        for variant, each in workloads.items()
-    }
-    walls = {variant: each.wall_s for variant, each in together.items()}
-    best = min(walls, key=lambda variant: walls[variant])
-    chosen = {
-        "conccl_latte": recommended_variants(on_engines, node).variants[name].name,
-        "alone": min(times, key=lambda variant: times[variant]),
-        "one_thread": _quickest_by_one_thread(case, workloads, name),
-    }
-    chosen |= {fixed: fixed for fixed in ("pcpy_pl", "pcpy") if fixed in workloads}
-    return Row(
-        scenario=case.name,
-        label=case.label or case.name,
-        host=host_name(case.workload.host),
-        collective=task.op,
-        size_bytes=int(task.size),
-        gemm=shape_of(gemm),
-        gemm_isolated_s=alone[0],
-        comm_isolated_s=alone[1],
-        ideal_speedup=sum(alone) / max(alone),
-        strategies={
-            strategy: outcome(best_candidate(strategy, case.workload, node).run)
-            for strategy in study.strategies
-        },
-        variants=together,
-        best=best,
-        soonest=min(together, key=lambda variant: together[variant].collective_s),
-        good=_good(walls),
-        good_not_prelaunched=_good({v: w for v, w in walls.items() if not v.endswith("_pl")}),
-        chosen=chosen,
-        regret={who: walls[variant] / walls[best] - 1 for who, variant in chosen.items()},
-    )
-
-
-def host_name(host: HostThreads) -> str:
-    """Who submits and how, in words: ``a thread per GPU, kernels queued, commands direct``."""
-    thread = "one thread" if host.threads == "single" else "a thread per GPU"
-    return f"{thread}, kernels {host.launch}, commands {host.submission.replace('_', ' ')}"
-
-
-def _good(walls: Mapping[str, float]) -> list[str]:
-    """The variants that are as good as the best of them, in order."""
-    least = min(walls.values())
-    return [name for name, wall in walls.items() if wall <= (1 + SAME) * least]
-
-
-def _quickest_by_one_thread(case: Case, workloads: Mapping[str, Workload], name: str) -> str:
-    """The variant that is quickest alone when one thread writes the rings of all GPUs."""
-
-    def time(variant: str) -> float:
-        workload = workloads[variant]
-        host = workload.host.model_copy(update={"threads": "single", "submission": "direct"})
-        return isolated(case.node, workload.model_copy(update={"host": host}), name).end
-
-    return min(workloads, key=time)
+    return row_of(case, study.strategies)
 
 
 def reduce(asked: Asked, _: Sequence[Case], rows: list[Row]) -> Mapping[str, Any]:
@@ -179,31 +94,28 @@ def winner(row: Row, among: str = "good") -> str:
 
 def _lines(found: StudyResult) -> dict[str, list[dict[str, Any]]]:
     """Of every operation and host a line per size."""
-    settings = grouped(found.rows, lambda row: f"{row.collective} on {found.node}, {row.host}")
-    return {
-        where: [
-            {
-                "size": bytes_,
-                "soonest": list(dict.fromkeys(row.soonest for row in rows)),
-                "wall": _over_ideal(rows),
-                "slow": {
-                    name: fmean(row.strategies[name].gemm_slowdown for row in rows)
-                    for name in rows[0].strategies
-                },
-                "best": {row.label: winner(row) for row in rows},
-                "later": {row.label: winner(row, "good_not_prelaunched") for row in rows},
-            }
-            for bytes_, rows in sorted(grouped(of, lambda row: row.size_bytes).items())
-        ]
-        for where, of in settings.items()
-    }
+    rows, lines = sorted(found.rows, key=lambda row: int(row.size_bytes)), []
+    for of in grouped(rows, lambda row: (row.collective, row.host, row.size_bytes)).values():
+        slow = {
+            name: fmean(row.strategies[name].gemm_slowdown for row in of)
+            for name in of[0].strategies
+        }
+        line = {
+            "soonest": list(dict.fromkeys(row.soonest for row in of)),
+            "wall": _over_ideal(of),
+            "slow": slow,
+            "best": {row.label: winner(row) for row in of},
+            "later": {row.label: winner(row, "good_not_prelaunched") for row in of},
+        }
+        lines.append({**of[0], **line})
+    return titled("{collective} on " + found.node + ", {host}", lines)
 
 
 def tables(found: StudyResult) -> list[Table | str]:
     parts: list[Table | str] = []
     for where, lines in _lines(found).items():
         columns = [
-            "size size as size",
+            "size_bytes size as size",
             "soonest > as ends soonest",
             "wall.* x",
             "slow.* x as GEMM *",
@@ -212,7 +124,7 @@ def tables(found: StudyResult) -> list[Table | str]:
         parts.append(Table(f"{where}: wall time over the ideal one (x)", lines, columns, note))
         note = "behind it, how much longer pcpy makes the wall time (%)"
         for key, what in (("later", "best variant without prelaunch"), ("best", "best variant")):
-            columns = ["size size as size", f"{key}.* >"]
+            columns = ["size_bytes size as size", f"{key}.* >"]
             parts.append(Table(f"{where}: {what} beside each GEMM", lines, columns, note))
     columns = ["host", "chooser", "mean %2", "p90 %2", "max %2", "good_in", "of", "worst"]
     columns += ["worst_chosen", "worst_best"]
@@ -224,6 +136,6 @@ def tables(found: StudyResult) -> list[Table | str]:
 def panels(found: StudyResult) -> list[Panel]:
     """Wall times over the ideal one by size, of every host and operation."""
     return [
-        panel(f"{where}: wall time over ideal", lines, "size size", "wall.* x", log=True)
+        panel(f"{where}: wall time over ideal", lines, "size_bytes size", "wall.* x", log=True)
         for where, lines in _lines(found).items()
     ]

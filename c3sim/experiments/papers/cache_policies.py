@@ -15,27 +15,18 @@ from typing import Any
 
 from c3sim.experiments.claims import Claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.experiments.subjects.applications import PUBLISHED, Machines, guesses, workload_of
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel, panel
-from c3sim.simulation.simulate import simulate
-from c3sim.spec.cache_policy import CachePolicy
+from c3sim.experiments.subjects.applications import (
+    MARGIN,
+    PUBLISHED,
+    STATIC,
+    Machines,
+    guesses,
+    row_of,
+)
+from c3sim.output.kit.grid import Table, tables_by
+from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.spec.hardware import Node
 from c3sim.spec.study import Study
-
-MARGIN = 0.05
-_CACHED = CachePolicy(l1="allocate")
-#: How every kernel loads and stores, and the switch of ``gpu.cache_policies`` that is on.
-POLICIES = {
-    "uncached": (CachePolicy(l1="bypass", l2="bypass", stores="uncached"), ""),
-    "cache_r": (CachePolicy(l1="allocate", stores="uncached"), ""),
-    "cache_rw": (_CACHED, ""),
-    **{
-        switch: (_CACHED, switch)
-        for switch in ("allocation_bypass", "rinsing", "reuse_predictor", "adaptive")
-    },
-}
-STATIC = ("uncached", "cache_r", "cache_rw")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,50 +58,8 @@ def cases(asked: Asked) -> list[Launched]:
 
 
 def row(case: Launched, study: Study) -> Row:
-    """Times under every policy, and what decides: the part of the time that caching saves (the best
-    static policy over uncached), that rows cost and waiting for lines costs (all cached, over
-    rinsing and over allocation bypass); where all is cached the part of the misses that wait, and
-    of the written bytes that hit their row.
-    """
-    times = {}
-    for policy, (cache, switch) in POLICIES.items():
-        workload = workload_of(case.name, study.applications[case.name], cache, case.reached)
-        run = simulate(_switched(case.node, switch), workload, energy=True)
-        times[policy] = run.end
-        if policy == "cache_rw":
-            counts = run.lines.values()
-            written = sum(count.written_bytes for count in counts)
-            hits = sum(count.row_hits * count.written_bytes for count in counts)
-            stalls = max(count.stalls for count in counts)
-    cached = times["cache_rw"]
-    why = Row(
-        reuse=1.0 - min(times[policy] for policy in STATIC) / times["uncached"],
-        rows=1.0 - times["rinsing"] / cached,
-        waiting=1.0 - times["allocation_bypass"] / cached,
-        stalls=stalls,
-        row_hits=hits / written if written else 1.0,
-    )
-    name = Row(node=case.node.name, application=case.name)
-    shown = Row(name, **{"class": class_of(times)}, times_s=times)
-    return Row(shown=shown, decided=Row(name, **why), draw=case.draw)
-
-
-def _switched(node: Node, switch: str) -> Node:
-    """*node* with one *switch* of its cache policies on; empty: as it is."""
-    if not switch:
-        return node
-    policies = node.gpu.cache_policies
-    assert policies is not None  # asked before
-    gpu = node.gpu.model_copy(update={"cache_policies": policies.model_copy(update={switch: True})})
-    return node.model_copy(update={"gpu": gpu})
-
-
-def class_of(times: Mapping[str, float]) -> str:
-    """The class of an application by its *times* [s] under the static policies."""
-    cached = [times[policy] / times["uncached"] for policy in STATIC[1:]]
-    if min(cached) < 1.0 - MARGIN:
-        return "reuse"
-    return "throughput" if max(cached) > 1.0 + MARGIN else "insensitive"
+    shown, decided = row_of(case.name, study.applications[case.name], case.node, case.reached)
+    return Row(shown=shown, decided=decided, draw=case.draw)
 
 
 def worst_loss(rows: Sequence[Row]) -> float:
@@ -154,8 +103,9 @@ def _held(rows: Sequence[Row], published: Mapping[str, Any]) -> dict[str, float]
             worst_loss(rows) <= published.get("worst_loss", MARGIN)
         ),
         **{
-            f"{name}_as_published": fmean(float(found[each] == name) for each in members)
+            f"{name}_as_published": fmean(float(found.get(each) == name) for each in members)
             for name, members in published.get("classes", {}).items()
+            if members
         },
     }
 
@@ -167,17 +117,15 @@ def tables(found: StudyResult) -> list[Table | str]:
         "over uncached; reuse: what caching saves; rows, waiting: what they cost; stalls: misses"
         " that wait for a line of L2;\nrow_hits: bytes written that hit their row"
     )
-    parts: list[Table | str] = []
-    for node, rows in grouped(found.rows, lambda row: row.node).items():
-        lines = []
-        for row in rows:
-            base = row.times_s["uncached"]
-            over = {name: time / base for name, time in list(row.times_s.items())[1:]}
-            decided = dict(list(why[node, row.application].items())[2:])
-            lines.append({**row, "uncached": base, "over": over, "why": decided})
-        lost = f"{100 * found.adaptive_worst_loss[node]:.1f} %"
-        title = f"{node}: time over that of uncached; adaptive loses {lost} at worst"
-        parts.append(Table(title, lines, columns, note))
+    lines = []
+    for row in found.rows:
+        base = row.times_s["uncached"]
+        over = {name: time / base for name, time in list(row.times_s.items())[1:]}
+        decided = dict(list(why[row.node, row.application].items())[2:])
+        lost = f"{100 * found.adaptive_worst_loss[row.node]:.1f} %"
+        lines.append({**row, "uncached": base, "over": over, "why": decided, "lost": lost})
+    title = "{node}: time over that of uncached; adaptive loses {lost} at worst"
+    parts = tables_by(title, lines, columns, note)
     held = [{"claim": name.replace("_", " "), "in": part} for name, part in found.claims.items()]
     title = "Published claims, and the share of the draws in which each holds (apu)"
     return [*parts, Table(title, held, ["claim", "in % as holds in"])]
@@ -191,12 +139,9 @@ def claims(found: StudyResult) -> Iterator[Claim]:
 
 
 def panels(found: StudyResult) -> list[Panel]:
-    drawn = []
-    for node, rows in grouped(found.rows, lambda row: row.node).items():
-        lines = []
-        for row in rows:
-            best = min(row.times_s[policy] for policy in STATIC)
-            lines.append({**row, "over": {name: t / best for name, t in row.times_s.items()}})
-        title = f"{node}: time over the best static policy"
-        drawn.append(panel(title, lines, "application", "over.* x", kind="points"))
-    return drawn
+    lines = []
+    for row in found.rows:
+        best = min(row.times_s[policy] for policy in STATIC)
+        lines.append({**row, "over": {name: t / best for name, t in row.times_s.items()}})
+    title = "{node}: time over the best static policy"
+    return panels_by(title, lines, "application", "over.* x", kind="points")

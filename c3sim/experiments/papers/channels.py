@@ -23,8 +23,8 @@ from typing import Any
 from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.beside import Beside
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel, panel
+from c3sim.output.kit.grid import Table, tables_by, titled
+from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy
 from c3sim.spec.study import Range, Study
@@ -109,29 +109,26 @@ def knee(curve: Sequence[Row]) -> Row:
     return Row({name: best[name] for name in OF_KNEE}, default_gemm_loss_s_per_gb=loss)
 
 
-def _curves(found: StudyResult) -> dict[str, list[dict[str, Any]]]:
+def _lines(found: StudyResult) -> list[dict[str, Any]]:
     """Of every collective and node a line per number of channels."""
-    machines = grouped(found.rows, lambda row: f"{row.collective} on {row.node}")
-    return {
-        where: [
-            {
-                "channels": channels,
-                "default": channels == rows[0].default_channels,
-                "alone": rows[0].bandwidth_alone_bytes_per_s,
-                "longer": {row.gemm: row.gemm_slowdown - 1.0 for row in rows},
-                "beside": {row.gemm: row.bandwidth_beside_bytes_per_s for row in rows},
-            }
-            for channels, rows in grouped(of, lambda row: row.channels).items()
-        ]
-        for where, of in machines.items()
-    }
+    points = grouped(found.rows, lambda row: (row.collective, row.node, row.channels))
+    return [
+        {
+            **rows[0],
+            "default": channels == rows[0].default_channels,
+            "alone": rows[0].bandwidth_alone_bytes_per_s,
+            "longer": {row.gemm: row.gemm_slowdown - 1.0 for row in rows},
+            "beside": {row.gemm: row.bandwidth_beside_bytes_per_s for row in rows},
+        }
+        for (_, _, channels), rows in points.items()
+    ]
 
 
 def tables(found: StudyResult) -> list[Table | str]:
     note = "a GEMM longer while the collective runs; bus bandwidth of it alone and beside"
     columns = ["channels as channels", "default", "alone GB/s", "longer.* % as * longer"]
     columns += ["beside.* GB/s as beside *"]
-    curves = [Table(where, lines, columns, note) for where, lines in _curves(found).items()]
+    curves = tables_by("{collective} on {node}", _lines(found), columns, note)
     columns = ["node", "collective", "gemm", "channels", "longer %", "beside GB/s"]
     columns += ["gemm_loss_s_per_gb ms/GB as loss", "default_channels as default channels"]
     columns += ["default_gemm_loss_s_per_gb ms/GB as its loss"]
@@ -145,8 +142,8 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 
 def panels(found: StudyResult) -> list[Panel]:
-    drawn = []
-    for where, lines in _curves(found).items():
-        drawn.append(panel(f"{where}: GEMM longer by", lines, "channels", "longer.* %"))
-        drawn.append(panel(f"{where}: bandwidth beside it", lines, "channels", "beside.* GB/s"))
+    where, drawn = "{collective} on {node}: ", list[Panel]()
+    for lines in titled(where, _lines(found)).values():
+        drawn += panels_by(where + "GEMM longer by", lines, "channels", "longer.* %")
+        drawn += panels_by(where + "bandwidth beside it", lines, "channels", "beside.* GB/s")
     return drawn

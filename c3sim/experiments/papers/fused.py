@@ -12,31 +12,52 @@ own part first and the second what the first waits for; so the second waits long
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from statistics import mean
 from typing import Any
 
+from pydantic import Field
+
 from c3sim.errors import InputError
-from c3sim.experiments.cases import node_of
+from c3sim.experiments.cases import assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.operators import (
-    Conditions,
     Configuration,
-    fused,
-    training_step,
-    unfused,
-    with_stores,
+    Operator,
+    compared,
+    conditions_of,
+    training,
 )
-from c3sim.output.kit.grid import Table, remarks
+from c3sim.output.kit.grid import Table, remarks, titled
 from c3sim.output.kit.panels import Panel, panel
-from c3sim.simulation.runs import run_once
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
-from c3sim.spec.models import Dlrm
-from c3sim.spec.reading.loading import load_any_model, load_hardware
+from c3sim.spec.quantities import Extent, Parts
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.study import Study
-from c3sim.spec.workload import Workload
+
+
+class Entry(Spec):
+    """A row of the table: an operator on a node, with every m, n and k."""
+
+    operator: Operator
+    node: str
+    m: tuple[Extent, ...] = Field(min_length=1)
+    n: tuple[Extent, ...] = Field(min_length=1)
+    k: tuple[Extent, ...] = Field(min_length=1)
+
+
+class Said(Spec):
+    """Assumptions of the study; *nodes*, *batch*, *model*: of the training step."""
+
+    occupancy: float = Field(gt=0, le=1)
+    slices: int = Field(gt=0, le=4096)
+    staging: bool
+    nodes: Parts
+    batch: Extent
+    model: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,37 +72,24 @@ class Placed:
 def cases(asked: Asked) -> list[Placed]:
     """Every row of the table; on a node asked for each configuration once. Raises InputError."""
     given, nodes, found = asked.options.node, dict[str, Node](), list[Placed]()
-    for entry in asked.study.table:
-        name = given.name if given else entry["node"]
+    assumed(asked.study, Said)  # wrong ones are told before hours of work
+    for entry in rows_of(asked.study, Entry):
+        name = given.name if given else entry.node
         if name not in nodes:
             nodes[name] = node_of(asked.study, given or load_hardware(name).node)
             if nodes[name].ranks < 2:
                 raise InputError(f"{name} has one GPU; a collective needs two")
-        for size in product(entry["m"], entry["n"], entry["k"]):
-            one = Configuration(entry["operator"], *map(int, size))
+        for size in product(entry.m, entry.n, entry.k):
+            one = Configuration(entry.operator, *size)
             found.append(Placed(name=one.name, node=nodes[name], configuration=one))
     return list({(each.node.name, each.configuration): each for each in found}.values())
 
 
-def _conditions(study: Study) -> Conditions:
-    said = study.assumptions
-    slices, occupancy = int(said["slices"]), float(said["occupancy"])
-    return Conditions(slices=slices, occupancy=occupancy, staging=bool(said["staging"]))
-
-
-def _end(node: Node, workload: Workload) -> float:
-    return run_once(node, workload, energy=False).end
-
-
 def row(case: Placed, study: Study) -> Row:
     """*skew*: of two nodes, without and with the order; None in a node."""
-    node, one, how = case.node, case.configuration, _conditions(study)
-    storing = with_stores(node)
-    before, after = _end(node, unfused(node, one, how)), _end(storing, fused(storing, one, how))
-    skew = None
-    if node.nodes == 2:
-        without = _end(storing, fused(storing, one, replace(how, late=True)))
-        skew = {"without": (without - after) / ((without + after) / 2), "with": 0.0}
+    node, one, how = case.node, case.configuration, conditions_of(study)
+    before, after, late = compared(node, one, how)
+    skew = late and {"without": (late - after) / ((late + after) / 2), "with": 0.0}
     return Row(
         operator=one.operator,
         node=node.name,
@@ -117,26 +125,6 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
 def _summary(rows: Sequence[Row]) -> Row:
     savings = [row.saving for row in rows]
     return Row(mean_saving=mean(savings), max_saving=max(savings))
-
-
-def training(study: Study, node: Node) -> Row:
-    """*exchange_share*: of embedding and all-to-all in the unfused step."""
-    model, how = load_any_model(str(study.assumptions["model"])), _conditions(study)
-    assert isinstance(model, Dlrm) and node.scale_out is not None
-    batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
-    wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
-    storing = with_stores(wide)
-    before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
-    after = _end(storing, training_step(storing, model, batch, how, fuse=True))
-    return Row(
-        node=node.name,
-        nodes=nodes,
-        batch=batch,
-        unfused_s=before.end,
-        fused_s=after,
-        saving=1.0 - after / before.end,
-        exchange_share=before.task("exchange").end / before.end,
-    )
 
 
 def tables(found: StudyResult) -> list[Table | str]:
@@ -175,9 +163,9 @@ def claims(found: StudyResult) -> Iterator[Claim]:
 def panels(found: StudyResult) -> list[Panel]:
     """Time saved in every configuration (m x n x k), and what is published."""
     drawn = []
-    for (operator, node), rows in grouped(found.rows, lambda row: (row.operator, row.node)).items():
-        known = found.published.get("savings", {}).get(operator, {}).get(node, {})
+    for title, rows in titled("{operator} on {node}: time saved", found.rows).items():
+        known = found.published.get("savings", {}).get(rows[0].operator, {}).get(rows[0].node, {})
         levels = {f"published {name} {share:.0%}": 100 * share for name, share in known.items()}
-        title, how = f"{operator} on {node}: time saved", {"kind": "bars", "levels": levels}
+        how: dict[str, Any] = {"kind": "bars", "levels": levels}
         drawn.append(panel(title, rows, "configuration", "saving %", **how))
     return drawn

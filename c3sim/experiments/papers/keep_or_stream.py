@@ -7,82 +7,30 @@ that; its band is that of draws of what is known of caches and memory within int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import RUNS, Effort, effort_of
-from c3sim.experiments.bands import latin_hypercube, parameters_of, settings_at, spread
+from c3sim.experiments.bands import parameters_of, settings_drawn, spread
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.subjects.policies import NONE, SET_ASIDE, TRIED, walls_of, warm
 from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel
+from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.output.kit.text import percent
-from c3sim.simulation.runs import run_once
-from c3sim.spec.cache_policy import OperandPolicy, Policy, TransferPolicy
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode, open_study
-from c3sim.spec.reading.paths import set_si
 from c3sim.spec.study import Study
-from c3sim.spec.workload import Collective, Copy, Gemm, Workload
 from c3sim.strategies.table import best_candidate
 
-NONE = "none"
 WORTH_TELLING = 0.01  # of a gain
-SET_ASIDE = "gemm_keep_set_aside"  # what it loses hides what the others gain
 #: What is drawn: numbers of a node that caches and memory have.
 DRAWN = ("gpu.cache_policies.", "gpu.memory_side_cache.", "gpu.hbm.", "gpu.l2.")
 INPUTS = ("cold", "warm")
-CAPACITY = "gpu.memory_side_cache.capacity"
-Tried = Callable[[Node, Workload], tuple[Node, Workload]]
-
-
-def _each(kinds: Any, **update: object) -> Tried:
-    """Tasks of *kinds* with the fields of *update*."""
-
-    def tried(node: Node, workload: Workload) -> tuple[Node, Workload]:
-        tasks = {
-            name: task.model_copy(update=update) if isinstance(task, kinds) else task
-            for name, task in workload.tasks.items()
-        }
-        return node, workload.model_copy(update={"tasks": tasks})
-
-    return tried
-
-
-def _transfers(policy: Policy) -> Tried:
-    return _each(Collective | Copy, cache=TransferPolicy(memory_side=policy))
-
-
-keep = _each(Gemm, cache=OperandPolicy(a="keep", b="keep", memory_side="keep"))
-warm = _each(Gemm, inputs="warm")
-
-
-def _set_aside(node: Node, workload: Workload) -> tuple[Node, Workload]:
-    """Operands kept in lines that the host has set aside."""
-    node, workload = keep(node, workload)
-    host = workload.host.model_copy(update={"set_aside": True})
-    return node, workload.model_copy(update={"host": host})
-
-
-def _twice(node: Node, workload: Workload) -> tuple[Node, Workload]:
-    cache = node.gpu.memory_side_cache
-    assert cache is not None  # asked before
-    return set_si(node, workload, CAPACITY, 2 * cache.capacity)
-
-
-TRIED: dict[str, Tried] = {
-    NONE: lambda node, workload: (node, workload),
-    "transfers_stream": _transfers("stream"),
-    "transfers_bypass": _transfers("bypass"),
-    "gemm_keep": keep,
-    SET_ASIDE: _set_aside,
-    "stream_and_keep": lambda node, workload: keep(*_transfers("stream")(node, workload)),
-    "twice_the_cache": _twice,
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,8 +78,7 @@ def _draws(asked: Asked, node: Node) -> list[Settings]:
     known = parameters_of(LoadedNode(node=node, provenance=asked.provenance()))
     drawn = [each for each in known if each.path.startswith(DRAWN)]
     count = band.draws if asked.options.draws is None else asked.options.draws
-    rows = latin_hypercube([each.path for each in drawn], count, band.seed)
-    return [settings_at(drawn, row) for row in rows]
+    return settings_drawn(drawn, count, band.seed)
 
 
 def effort(asked: Asked, cases: Sequence[Kept]) -> tuple[Effort, int]:
@@ -141,17 +88,9 @@ def effort(asked: Asked, cases: Sequence[Kept]) -> tuple[Effort, int]:
 
 
 def row(kept: Kept, _: Study) -> Row:
-    """Wall times by policy, at each of the settings."""
-    case, walls = kept.case, Row({policy: [] for policy in TRIED})
-    workload = warm(case.node, case.workload)[1] if kept.inputs == "warm" else case.workload
-    workload = best_candidate(kept.strategy, workload, case.node).workload
-    for settings in kept.settings:
-        node, changed = case.node, workload
-        for path, value in settings:
-            node, changed = set_si(node, changed, path, value)
-        for policy, tried in TRIED.items():
-            walls[policy].append(run_once(*tried(node, changed), energy=False).end)
-    return walls
+    inputs = warm(kept.node, kept.case.workload)[1] if kept.inputs == "warm" else kept.case.workload
+    best = best_candidate(kept.strategy, inputs, kept.node).workload
+    return walls_of(kept.node, best, kept.settings)
 
 
 def reduce(asked: Asked, cases: Sequence[Kept], rows: list[Row]) -> Mapping[str, Any]:
@@ -164,11 +103,6 @@ def reduce(asked: Asked, cases: Sequence[Kept], rows: list[Row]) -> Mapping[str,
             found.append(Row(name, wall_s=of_policy[0], gain=gains[0]))
             bands.append(Row(name, **spread(gains)))
     return {"rows": found, "bands": bands}
-
-
-def _kind(row: Row) -> str:
-    """Strategy and inputs."""
-    return str(row.scenario.split(" ", 1)[1])
 
 
 def tables(found: StudyResult) -> list[Table | str]:
@@ -186,7 +120,7 @@ def tables(found: StudyResult) -> list[Table | str]:
             lines.append({"scenario": scenario, "gain": cells})
     title = f"{found.title}: gain of wall time [5th to 95th percentile] (%)"
     means = []
-    for kind, rows in grouped(found.rows, _kind).items():
+    for kind, rows in grouped(found.rows, lambda row: row.scenario.partition(" ")[2]).items():
         of_policy = grouped(rows, lambda row: row.policy)
         gains = {n: [row.gain for row in of] for n, of in of_policy.items() if n != NONE}
         cells = {
@@ -203,13 +137,11 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 def panels(found: StudyResult) -> list[Panel]:
     """The gain of each policy in every scenario, with its band."""
-    drawn = []
-    for kind, bands in grouped(found.bands, _kind).items():
-        of_policy = grouped(bands, lambda band: band.policy)
-        shown = {n: each for n, each in of_policy.items() if n not in (NONE, SET_ASIDE)}
-        series = {name: [100 * band.median for band in each] for name, each in shown.items()}
-        ends = {name: [(100 * b.p5, 100 * b.p95) for b in each] for name, each in shown.items()}
-        x = [band.scenario.split(" ", 1)[0] for band in of_policy[NONE]]
-        title = f"{kind} operands: gain of wall time"
-        drawn.append(Panel(title=title, unit="%", x=x, series=series, kind="points", bands=ends))
-    return drawn
+    lines = []
+    for scenario, bands in grouped(found.bands, lambda band: band.scenario).items():
+        shown = {each.policy: each for each in bands if each.policy not in (NONE, SET_ASIDE)}
+        ends = {name: (each.p5, each.p95) for name, each in shown.items()}
+        place, kind = scenario.split(" ", 1)
+        lines.append({"place": place, "kind": kind, "gain": shown, "ends": ends})
+    title, how = "{kind} operands: gain of wall time", {"kind": "points", "bands": "ends.* %"}
+    return panels_by(title, lines, "place", "gain.*.median %", **how)

@@ -14,25 +14,25 @@ from typing import Any
 
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.claims import Claim
-from c3sim.experiments.serving import ServingCase, effort_of_serving, serving_cases
+from c3sim.experiments.serving import (
+    BASE,
+    BATCHED,
+    SHOWN,
+    ServingCase,
+    copy_cost,
+    effort_of_serving,
+    forget,
+    row_of,
+    serving_cases,
+)
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.inference.kv import METHODS, Fetch, block_bytes, copies_of, node_of
-from c3sim.inference.scheduler import measures, serve
-from c3sim.inference.steps import Steps
 from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel
+from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import size, times
-from c3sim.spec.hardware import Node
 from c3sim.spec.study import Study
 
-BASE, BATCHED = "per_block", ("batched", "batched_pl")
-#: What a row shows of the serving of its case.
-SHOWN = {"model", "tensor_parallel", "layout", "load", "prompt_tokens", "output_tokens"}
 SHOWN |= {"hit_rate", "requests", "arrivals_per_second"}
-#: How published costs of copies name a method.
-METHOD_OF = {"loop": "per_block", "batch": "batched"}
 WORTH = 10_000  # cases of one node and model share what they have simulated
-_STEPS: dict[tuple[str, int, str, float], Steps] = {}  # of this process
 
 
 def cases(asked: Asked) -> list[ServingCase]:
@@ -43,46 +43,12 @@ def effort(asked: Asked, cases: Sequence[ServingCase]) -> tuple[Effort, int]:
     return Effort.mean(effort_of_serving(case.serving) for case in cases), len(cases)
 
 
-def _steps(case: ServingCase) -> Steps:
-    """The steps of *case*, which keep what they have simulated. Nodes of the same text are the
-    same.
-    """
-    serving, text = case.serving, case.node.model_dump_json()
-    key = (text, serving.tensor_parallel, serving.model, serving.attention_efficiency)
-    if key not in _STEPS:
-        cut = node_of(case.node, serving)
-        _STEPS[key] = Steps(cut, case.model, serving.attention_efficiency)
-    return _STEPS[key]
-
-
 def row(case: ServingCase, _: Study) -> Row:
-    serving, steps = case.serving, _steps(case)
-    block, copies = block_bytes(case.model, serving), copies_of(case.model, serving)
-    methods = {}
-    for method in METHODS:
-        fetch = steps.fetch(method, block, serving.gather_workgroups)
-        methods[method] = Row(fetch_s=fetch.alone(copies), **measures(serve(serving, steps, fetch)))
-    base = methods[BASE]
-    first, served = base["ttft_s"]["mean"], base["requests_per_s"]
-    share = serving.tensor_parallel
-    return Row(
-        scenario=case.name,
-        label=case.label or case.model.name + (f" on {share}" if share > 1 else ""),
-        **serving.model_dump(include=SHOWN),
-        block_bytes=block,
-        copies=copies,
-        fetched_bytes=block * copies,
-        methods=methods,
-        fetch_share=base["fetch_s"] / first if serving.requests == 1 else None,
-        speedups={
-            "latency": {name: first / run["ttft_s"]["mean"] for name, run in methods.items()},
-            "throughput": {name: run["requests_per_s"] / served for name, run in methods.items()},
-        },
-    )
+    return row_of(case)
 
 
 def reduce(asked: Asked, cases: Sequence[ServingCase], rows: list[Row]) -> Mapping[str, Any]:
-    _STEPS.clear()
+    forget()
     node = cases[0].node
     published = asked.published(node)
     reported = published.get("copy_costs", ())
@@ -95,17 +61,6 @@ def reduce(asked: Asked, cases: Sequence[ServingCase], rows: list[Row]) -> Mappi
         "claims": [_claim(rows, claim) for claim in published.get("claims", ())],
         "published": published,
     }
-
-
-def copy_cost(node: Node, workgroups: int, reported: Sequence[Any], size: int) -> Row:
-    """Time [s] of one block in a long fetch, by method, beside what is reported."""
-    costs = {method: Fetch(node, method, size, workgroups).per_copy for method in METHODS}
-    known = {
-        METHOD_OF[entry["how"]]: entry["time_us"] * 1e-6
-        for entry in reported
-        if entry["bytes"] == size
-    }
-    return Row(bytes=size, per_copy_s=costs, reported_s=known)
 
 
 def _claim(rows: Sequence[Row], published: Mapping[str, Any]) -> Row:
@@ -208,16 +163,9 @@ def claims(found: StudyResult) -> Iterator[Claim]:
 
 def panels(found: StudyResult) -> list[Panel]:
     """Costs of one copy by block, and speedups by hit rate: of the batch with prelaunch."""
-    x = [size(row.bytes) for row in found.copies]
-    series = {n: [1e6 * row.per_copy_s[n] for row in found.copies] for n in METHODS}
-    known = {
-        name: [
-            1e6 * row.reported_s[name] if name in row.reported_s else None for row in found.copies
-        ]
-        for name in METHODS
-    }
-    title = "One copy from host memory, in a row of many"
-    drawn = [Panel(title=title, unit="us", x=x, series=series, known=known, log=True)]
+    title, known = "One copy from host memory, in a row of many", "reported_s.* us"
+    columns = ("bytes size", "per_copy_s.* us")
+    drawn = [panel(title, found.copies, *columns, known=known, log=True)]
     for measure, many in (("latency", False), ("throughput", True)):
         rows = [row for row in found.rows if (row.requests > 1) == many]
         rates = sorted({row.hit_rate for row in rows})

@@ -24,18 +24,16 @@ from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.claims import Claim
 from c3sim.experiments.iterations import IterationCase, effort_of_one, iteration_cases
-from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.iterations.result import IterationResult
-from c3sim.output.kit.grid import Table, remarks
-from c3sim.output.kit.panels import Panel
+from c3sim.output.kit.grid import Table, remarks, tables_by
+from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.spec.study import Study
 from c3sim.spec.words import unknown
 
-WORTH = 4  # cases of about a second from which other processes pay
-
 
 def share(row: Row, classes: str) -> float:
-    """Of several *classes*, with + between them, in the time of kernels."""
+    """The share of several *classes*, with + between them, in the time of kernels."""
     if classes == "non-gemm":
         return float(1.0 - row.shares["gemm"] - row.attention_gemm_share)
     return float(sum(row.shares[name] for name in classes.split("+")))
@@ -65,8 +63,8 @@ def row(case: IterationCase, _: Study) -> Row:
     whole = result = case.run()
     if whole.host_bound:
         result = case.with_fields(launch="graph").run()
-    seconds = {name: each.busy_s for name, each in result.classes.items()}
-    seconds["communication"] = result.classes["communication"].exposed_s
+    seconds = {name: each.busy_s for name, each in result.overlap.classes.items()}
+    seconds["communication"] = result.overlap.classes["communication"].exposed_s
     kernels = sum(seconds.values())
     shares = {name: time / kernels for name, time in seconds.items()}
     return Row(
@@ -125,16 +123,13 @@ def beside(rows: Sequence[Row], published: Sequence[Mapping[str, Any]]) -> Itera
 def tables(found: StudyResult) -> list[Table | str]:
     columns = ["configuration", "iteration_s ms", "kernels_s ms", "shares.* %", "gemms %"]
     note = "communication: that nothing else runs beside; gemms: batched GEMMs of attention"
-    parts: list[Table | str] = []
-    for node, rows in grouped(found.rows, lambda row: row.node).items():
-        lines = []
-        for row in rows:
-            marks = ["bound by launches"] * row.host_bound + ["too large"] * (not row.fits)
-            name = row.configuration + (f" ({', '.join(marks)})" if marks else "")
-            lines.append({**row, "configuration": name, "gemms": row.attention_gemm_share})
-        title = f"{found.name} on {node}: shares of the time in which kernels run"
-        parts.append(Table(title, lines, columns, note))
-    return [*parts, remarks(found.published)]
+    lines = []
+    for row in found.rows:
+        marks = ["bound by launches"] * row.host_bound + ["too large"] * (not row.fits)
+        name = row.configuration + (f" ({', '.join(marks)})" if marks else "")
+        lines.append({**row, "configuration": name, "gemms": row.attention_gemm_share})
+    title = f"{found.name} on {{node}}: shares of the time in which kernels run"
+    return [*tables_by(title, lines, columns, note), remarks(found.published)]
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:
@@ -151,10 +146,5 @@ def claims(found: StudyResult) -> Iterator[Claim]:
 
 def panels(found: StudyResult) -> list[Panel]:
     """A bar of shares for each configuration."""
-    drawn = []
-    for node, rows in grouped(found.rows, lambda row: row.node).items():
-        series = {name: [100 * row.shares[name] for row in rows] for name in rows[0].shares}
-        x = [row.configuration for row in rows]
-        title = f"{node}: where the time in which kernels run goes"
-        drawn.append(Panel(title=title, unit="%", x=x, series=series, kind="stacked"))
-    return drawn
+    title, how = "{node}: where the time in which kernels run goes", {"kind": "stacked"}
+    return panels_by(title, found.rows, "configuration", "shares.* %", **how)

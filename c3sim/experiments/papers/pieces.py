@@ -10,16 +10,15 @@ beside; they are never inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from c3sim.experiments.cases import Case
 from c3sim.experiments.claims import Claim
-from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.pieces import FOUR, SERIAL, SHARDS, cases_of, pieces_of, row_of
-from c3sim.experiments.trees import Seen, Sizes, Tree, choice, fit
-from c3sim.output.kit.grid import Table, remarks
-from c3sim.output.kit.panels import Panel, panel
+from c3sim.experiments.trees import scored
+from c3sim.output.kit.grid import Table, remarks, tables_by
+from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.output.kit.text import MISSING, percent
 from c3sim.spec.study import Study
 
@@ -40,7 +39,9 @@ def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str,
     """
     plan = pieces_of(asked.study)
     fitted = set(list(plan.gemms)[::2])
-    scores = {by: scored([row for row in rows if row.by == by], fitted) for by in plan.by}
+    scores = {
+        by: scored([row for row in rows if row.by == by], fitted, tuple(FOUR)) for by in plan.by
+    }
     known = {by: score for by, score in scores.items() if score is not None}
     first = [row for row in rows if row.by == plan.by[0]]
     slower = [row.shards_slower for row in first if "shards_slower" in row]
@@ -55,51 +56,6 @@ def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str,
     }
 
 
-def scored(rows: Sequence[Row], fitted: set[str]) -> Row | None:
-    """The score of a heuristic fitted on the GEMMs *fitted* of *rows*, which get its choices: how
-    often it names the best of the four for the other GEMMs, and the mean loss where it does not
-    (None: always right). *swapped*: the same with the halves swapped; *fixed*: the one schedule
-    that loses least on what it was fitted on, taken always. Rows that not all four can split are
-    left out.
-    """
-    full = [row for row in rows if set(FOUR) <= set(row.schedules)]
-    known = [_seen(row) for row in full if row.gemm in fitted]
-    unseen = [_seen(row) for row in full if row.gemm not in fitted]
-    if not known or not unseen:
-        return None
-    tree = fit(known, tuple(FOUR))
-    fixed = min(FOUR, key=lambda name: sum(each.loss(name) for each in known))
-    for row in full:
-        name = choice(tree, _seen(row).sizes)
-        row.update(heuristic=name, loss=_seen(row).loss(name), fitted=row.gemm in fitted)
-    hits, loss = _score(unseen, tree)
-    swapped_hits, swapped_loss = _score(known, fit(unseen, tuple(FOUR)))
-    fixed_hits, fixed_loss = _score(unseen, fixed)
-    return Row(
-        hit_rate=hits,
-        mean_loss=loss,
-        scenarios=len(unseen),
-        rule=tree if isinstance(tree, str) else tree.text,
-        swapped_hit_rate=swapped_hits,
-        swapped_mean_loss=swapped_loss,
-        fixed=fixed,
-        fixed_hit_rate=fixed_hits,
-        fixed_mean_loss=fixed_loss,
-    )
-
-
-def _seen(row: Row) -> Seen:
-    times = {name: row.schedules[name].time_s for name in FOUR}
-    return Seen(row.gemm, Sizes.of(row.m, row.n, row.k), times)
-
-
-def _score(seen: Sequence[Seen], tree: Tree | str) -> tuple[float, float | None]:
-    """Share of hits; mean loss over the misses."""
-    losses = [each.loss(choice(tree, each.sizes)) for each in seen]
-    misses = [loss for loss in losses if loss > 0]
-    return 1.0 - len(misses) / len(losses), fmean(misses) if misses else None
-
-
 def tables(found: StudyResult) -> list[Table | str]:
     columns = ["gemm", "serial ms", "ideal_speedup x as ideal", "schedules.* >", "best"]
     columns += ["heuristic", "loss %"]
@@ -107,12 +63,8 @@ def tables(found: StudyResult) -> list[Table | str]:
         "speedup over serial (pieces; lost to decomposition/contention, % of serial)\n"
         "ideal: serial over the longer of GEMM and collective alone; *: fitted on this GEMM"
     )
-    parts: list[Table | str] = []
-    for (node, op, by), rows in grouped(
-        found.scenarios, lambda row: (row.node, row.collective, row.by)
-    ).items():
-        lines = [_line(row) for row in rows]
-        parts.append(Table(f"{op} on {node}, {MOVES[by]}", lines, columns, note))
+    lines = [_line(row) for row in found.scenarios]
+    parts = tables_by("{collective} on {node}, {moves}", lines, columns, note)
     scores = [{"moved": MOVES[by], **score} for by, score in found.heuristics.items()]
     columns = ["moved", "rule", "scenarios", "hit_rate % as right", "mean_loss %"]
     columns += ["swapped_hit_rate %", "swapped_mean_loss %", "fixed", "fixed_hit_rate %"]
@@ -135,7 +87,8 @@ def _line(row: Row) -> dict[str, Any]:
     name = row.gemm if row.fits else f"{row.gemm} (too large)"
     chosen = (row.heuristic or MISSING) + "*" * row.fitted
     serial = row.schedules[SERIAL].time_s
-    return {**row, "gemm": name, "serial": serial, "schedules": cells, "heuristic": chosen}
+    said = {"gemm": name, "heuristic": chosen, "moves": MOVES[row.by]}
+    return {**row, **said, "serial": serial, "schedules": cells}
 
 
 def _ours(found: StudyResult, of: str) -> str:
@@ -149,7 +102,7 @@ def _ours(found: StudyResult, of: str) -> str:
 
 
 def claims(found: StudyResult) -> list[Claim]:
-    """What is published is the most of many, so it holds where as much is reached."""
+    """The claims; a published figure is the most of many, so it holds where as much is reached."""
     ours = {"ideal": found.max_ideal_speedup, "speedup": found.max_speedup}
     ours |= {"shards": found.shards_slower}
     score = found.heuristic
@@ -166,8 +119,5 @@ def claims(found: StudyResult) -> list[Claim]:
 def panels(found: StudyResult) -> list[Panel]:
     """Speedups over serial by GEMM, and the ideal; of what moves first."""
     first = [row for row in found.scenarios if row.by == found.scenarios[0].by]
-    drawn = []
-    for (node, op), rows in grouped(first, lambda row: (row.node, row.collective)).items():
-        title = f"{op}, {node}: speedup over serial"
-        drawn.append(panel(title, rows, "gemm", "schedules.*.speedup x", kind="points"))
-    return drawn
+    title = "{collective}, {node}: speedup over serial"
+    return panels_by(title, first, "gemm", "schedules.*.speedup x", kind="points")

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from c3sim.evaluation.notes import auto_loss
@@ -26,7 +28,7 @@ def cases(asked: Asked) -> list[Case]:
 
 
 def row(case: Case, study: Study) -> Row:
-    """What is found of each strategy (:func:`outcome`)."""
+    """The outcome of each strategy (:func:`outcome`)."""
     return Row({strategy: outcome(case, strategy, study) for strategy in study.strategies})
 
 
@@ -48,7 +50,7 @@ def outcome(case: Case, strategy: str, study: Study) -> Row:
             wall_s=result.wall_s,
             speedup=result.speedup,
             fraction_of_ideal=result.fraction_of_ideal,
-            own_fraction=result.own_fraction,
+            own_fraction=result.overlap.own_fraction,
             chosen=chosen,
         ),
         ideal_speedup=result.ideal_speedup,
@@ -78,3 +80,38 @@ def tables(found: StudyResult) -> list[Table | str]:
     """A row per case and strategy, words on the left, numbers on the right."""
     columns = [f"{name} as {name}" for name in (found.rows[0] if found.rows else ())]
     return [Table(found.title, found.rows, columns, "_s: seconds; _j: joules")]
+
+
+#: A loss up to which the choice of the heuristics is the best one: rounding.
+NO_LOSS = 1e-9
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def strategy_means(found: Sequence[Row]) -> Row:
+    """Over what was *found* of a strategy in all cases."""
+    outcomes = [each.outcome for each in found]
+    speedup = fmean(each.speedup for each in outcomes)
+    ideal = fmean(each.ideal_speedup for each in found)
+    return Row(
+        mean_fraction_of_ideal=_mean([each.fraction_of_ideal for each in outcomes]),
+        ratio_of_means=(speedup - 1) / (ideal - 1) if ideal > 1 else None,
+        mean_own_fraction=_mean([each.own_fraction for each in outcomes]),
+        mean_speedup=speedup,
+        max_speedup=max(each.speedup for each in outcomes),
+    )
+
+
+def auto_summary(found: Sequence[Row]) -> Row:
+    """What the heuristics lose, over what was *found* of auto."""
+    losses = [each.loss for each in found]
+    return Row(
+        mean_loss=fmean(losses),
+        max_loss=max(losses),
+        best_in=sum(loss <= NO_LOSS for loss in losses),
+        of=len(losses),
+        chosen=dict(Counter(each.outcome.chosen for each in found)),
+    )

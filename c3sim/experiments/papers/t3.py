@@ -6,13 +6,6 @@ Speedups are over GEMM, reduce-scatter and all-gather one after the other, as ra
     t3_mca     the same with the arbitration of the node, where it has one
     ideal      the longer one of GEMM and reduce-scatter, each alone, then the all-gather
     ideal_nmc  the same with the reduce-scatter by engines and memory
-
-A step end to end has further GEMMs, at the rate of the sub-layers' own, and attention:
-
-    prompt    forward: QKV 3, projection 1, FC-1 4, FC-2 4 in units of T H H / TP; all-reduce behind
-              projection and FC-2
-    training  the same and twice that backward; all-reduce behind FC-1 and QKV too
-    step      (sub-layers + other GEMMs) / (1 - attention_share), an assumption
 """
 
 from __future__ import annotations
@@ -22,26 +15,36 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Any
 
-from c3sim.experiments.cases import node_of
+from pydantic import Field
+
+from c3sim.experiments.cases import assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects import sub_layer
-from c3sim.experiments.subjects.sub_layer import SubLayer
+from c3sim.experiments.subjects.sub_layer import DEPTHS, VARIANTS, SubLayer, moved_over, steps
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel, panel
-from c3sim.simulation.counters import MemoryCounter
-from c3sim.simulation.runs import run_once
-from c3sim.simulation.simulate import simulate
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
+from c3sim.spec.quantities import Extent
 from c3sim.spec.study import Study
 
-#: Sub-layer -> its K in units of H / TP: projection and FC-2 forward, FC-1 and QKV backward.
-DEPTHS = {"op": 1, "fc2": 4, "fc1": 4, "ip": 3}
-FORWARD = ("op", "fc2")
-#: Units of GEMMs without an all-reduce behind them: see the module docstring.
-OTHERS = {"prompt": 12 - 5, "training": 36 - 12}
-VARIANTS = ("t3", "t3_mca", "ideal", "ideal_nmc")
 LARGE = 32  # GPUs: published apart
+
+
+class Model(Spec):
+    """A row of the table: a model under tensor parallelism over *tp* GPUs."""
+
+    model: str
+    hidden: Extent
+    tokens: Extent
+    tp: int = Field(ge=2, le=1024)
+
+
+class Said(Spec):
+    """Assumptions of the study."""
+
+    attention_share: float = Field(ge=0, lt=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +53,7 @@ class Layer:
 
     name: str
     node: Node
-    model: Mapping[str, Any]
+    model: Model
 
 
 def cases(asked: Asked) -> list[Layer]:
@@ -59,48 +62,31 @@ def cases(asked: Asked) -> list[Layer]:
     """
     node = node_of(asked.study, asked.options.node)
     sub_layer.check(node)
-    models: Sequence[Mapping[str, Any]] = asked.study.table
+    assumed(asked.study, Said)  # wrong ones are told before hours of work
+    models = rows_of(asked.study, Model)
     if node.name != asked.study.node:
-        models = list({row["model"]: {**row, "tp": node.gpus} for row in models}.values())
+        here = (row.model_copy(update={"tp": node.gpus}) for row in models)
+        models = list({row.model: row for row in here}.values())
     return [Layer(name=name, node=node, model=model) for model in models for name in DEPTHS]
 
 
 def row(case: Layer, _: Study) -> Row:
-    node = sub_layer.with_gpus(case.node, int(case.model["tp"]))
-    hidden, alike = int(case.model["hidden"]), sub_layer.served_alike(node)
-    layer = SubLayer(int(case.model["tokens"]), hidden, DEPTHS[case.name] * hidden // node.gpus)
-    counted, triggered = MemoryCounter(), MemoryCounter()
-    sequence = simulate(alike, sub_layer.in_sequence(node, layer), observers=(counted,))
-    ends = [sequence.task(name).end for name in ("gemm", "rs")]
-    gemm, rs, ag = ends[0], ends[1] - ends[0], sequence.end - ends[1]
-    reduced = run_once(alike, sub_layer.near_memory_alone(node, layer), energy=False).end
-    tracked = sub_layer.tracked(node, layer)
-    times = {
-        "sequential": sequence.end,
-        "gemm": gemm,
-        "rs": rs,
-        "ag": ag,
-        "rs_near_memory": reduced,
-        "t3": simulate(alike, tracked, observers=(triggered,)).end,
-        "t3_mca": run_once(node, tracked, energy=False).end,
-        "ideal": max(gemm, rs) + ag,
-        "ideal_nmc": max(gemm, reduced) + ag,
-    }
+    node = sub_layer.with_gpus(case.node, case.model.tp)
+    hidden, tokens = case.model.hidden, case.model.tokens
+    layer = SubLayer(tokens, hidden, DEPTHS[case.name] * hidden // node.gpus)
+    times, traffic = sub_layer.compared(node, layer)
     return Row(
-        model=case.model["model"],
+        model=case.model.model,
         tp=node.gpus,
         sublayer=case.name,
         speedup={name: times["sequential"] / times[name] for name in VARIANTS},
-        traffic={
-            "sequential": Row(sub_layer.moved(counted, 0.0)),
-            "t3": Row(sub_layer.moved(triggered, 1.0 / node.gpus)),
-        },
+        traffic=traffic,
         times_s=times,
     )
 
 
 def reduce(asked: Asked, cases: Sequence[Layer], rows: list[Row]) -> Mapping[str, Any]:
-    share = float(asked.study.assumptions["attention_share"])
+    share = assumed(asked.study, Said).attention_share
     models = grouped(rows, lambda row: (row.model, row.tp)).values()
     of = {name: [row.speedup[name] for row in rows] for name in VARIANTS}
     return {
@@ -113,31 +99,11 @@ def reduce(asked: Asked, cases: Sequence[Layer], rows: list[Row]) -> Mapping[str
     }
 
 
-def steps(rows: Sequence[Row], attention: float) -> Iterator[Row]:
-    """Steps of a model by its sub-layers; *share*: of them in the step, one after the other."""
-    for step, units in OTHERS.items():
-        own = [row for row in rows if step == "training" or row.sublayer in FORWARD]
-        depth = sum(DEPTHS[row.sublayer] for row in own)
-        others = units * sum(row.times_s["gemm"] for row in own) / depth
-        layers = {name: sum(row.times_s[name] for row in own) for name in ("sequential", *VARIANTS)}
-        whole = (layers["sequential"] + others) / (1.0 - attention)
-        left = whole - layers["sequential"]
-        speedup = {name: whole / (left + layers[name]) for name in VARIANTS}
-        share = layers["sequential"] / whole
-        yield Row(model=own[0].model, tp=own[0].tp, step=step, share=share, speedup=speedup)
-
-
-def moved(row: Row) -> float:
-    """Bytes that T3 moves over those of the sequence."""
-    totals = {name: sum(each.values()) for name, each in row.traffic.items()}
-    return float(totals["t3"] / totals["sequential"])
-
-
 def tables(found: StudyResult) -> list[Table | str]:
     note = "speedups over the same in sequence; moved: bytes of memory, t3 over in sequence"
     columns = ["model", "tp", "sublayer", "speedup.* x", "moved x"]
     layers = Table(
-        "sub-layers", [{**row, "moved": moved(row)} for row in found.rows], columns, note
+        "sub-layers", [{**row, "moved": moved_over(row)} for row in found.rows], columns, note
     )
     why = "share of attention {attention_share}: {attention_why}".format(**found.assumptions)
     columns = ["model", "tp", "step", "share %0 as sub-layers", "speedup.* x"]
@@ -165,6 +131,8 @@ def claims(found: StudyResult) -> Iterator[Claim]:
     yield from _traffic(groups["small"] or found.rows, known.get("traffic", {}))
     for name, theirs in known.get("near_memory_alone", {}).items():
         of = [row.times_s for row in found.rows if f"tp {row.tp}" == name]
+        if not of:
+            continue
         ratio = geometric_mean(each["rs"] / each["rs_near_memory"] for each in of)
         yield claim(f"reduce-scatter near memory alone, {name}", ratio, theirs)
 
@@ -178,7 +146,7 @@ def _traffic(rows: Sequence[Row], known: Mapping[str, Any]) -> Iterator[Claim]:
             for row in rows
         )
 
-    totals, whole = [moved(row) for row in rows], known.get("all", {})
+    totals, whole = [moved_over(row) for row in rows], known.get("all", {})
     yield claim("bytes moved, geomean", geometric_mean(totals), whole.get("geomean"))
     yield claim("bytes moved, least", min(totals), whole.get("least"))
     for tp, of_tp in sorted(grouped(rows, lambda row: row.tp).items()):
@@ -193,7 +161,7 @@ def _traffic(rows: Sequence[Row], known: Mapping[str, Any]) -> Iterator[Claim]:
 
 def panels(found: StudyResult) -> list[Panel]:
     rows = [
-        {**row, "place": f"{row.model} {row.tp} {row.sublayer}", "moved": moved(row)}
+        {**row, "place": f"{row.model} {row.tp} {row.sublayer}", "moved": moved_over(row)}
         for row in found.rows
     ]
     title = "Speedup over GEMM, reduce-scatter and all-gather in sequence"

@@ -20,12 +20,11 @@ from c3sim.experiments.iterations import IterationCase, effort_of_one, iteration
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.iterations.build import build
 from c3sim.iterations.runs import launched
-from c3sim.output.kit.grid import Table, remarks
-from c3sim.output.kit.panels import Panel
+from c3sim.output.kit.grid import Table, remarks, tables_by
+from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.simulation.simulate import average_before, simulate
 from c3sim.spec.study import Study
 
-WORTH = 4  # cases of about a second from which other processes pay
 LAYERS = 2  # of the runs in which something is not shared
 #: Kinds of sharing between computing and communication that can stretch either.
 SHARED = ("compute_units", "hbm", "clock")
@@ -61,10 +60,10 @@ def row(case: IterationCase, _: Study) -> Row:
         wall_s=result.wall_s,
         compute_s=result.compute_s,
         communication_s=result.communication_s,
-        exposed_s=result.exposed_s,
-        stretched_s=result.stretched_s,
+        exposed_s=result.overlap.exposed_s,
+        stretched_s=result.overlap.stretched_s,
         hidden=0.0,
-        limited_by=limited_by(result.exposed_s, result.stretched_s, removed),
+        limited_by=limited_by(result.overlap.exposed_s, result.overlap.stretched_s or 0.0, removed),
         removal=removed,
         tokens_per_s=result.tokens_per_s,
         mfu=result.mfu,
@@ -116,34 +115,30 @@ def tables(found: StudyResult) -> list[Table | str]:
         "hidden: of the communication of the first variant; without ...: part of the wall time that"
         " goes if computing and communication do not share it"
     )
-    parts: list[Table | str] = []
-    for (model, node), rows in _steps(found.rows).items():
-        lines = []
-        for row in rows:
-            without = {WORDS[kind].split()[0]: share for kind, share in row.removal.items()}
-            name = row.variant + ("" if row.fits else " (too large)")
-            more = {"without": without, "limited by": WORDS[row.limited_by]}
-            lines.append({**row, "variant": name, **more})
-        title = f"{found.name}: {rows[0].layers} layers of {model} on {node}"
-        parts.append(Table(title, lines, columns, note))
-    return [*parts, remarks(found.published)]
+    lines = []
+    for row in found.rows:
+        without = {WORDS[kind].split()[0]: share for kind, share in row.removal.items()}
+        name = row.variant + ("" if row.fits else " (too large)")
+        more = {"without": without, "limited by": WORDS[row.limited_by]}
+        lines.append({**row, "variant": name, **more})
+    title = found.name + ": {layers} layers of {model} on {node}"
+    return [*tables_by(title, lines, columns, note), remarks(found.published)]
 
 
 def panels(found: StudyResult) -> list[Panel]:
     """Computing, stretched and exposed time of each variant, in % of the first one's time.
     Operators that run quicker than without communication shorten the computing time.
     """
-    drawn = []
-    for (model, node), rows in _steps(found.rows).items():
-        parts: dict[str, list[float]] = {
-            "computing": [row.compute_s + min(0.0, row.stretched_s) for row in rows],
-            "stretched": [max(0.0, row.stretched_s) for row in rows],
-            "exposed": [row.exposed_s for row in rows],
-        }
-        whole = rows[0].wall_s
-        series = {name: [100 * part / whole for part in of] for name, of in parts.items()}
+    title, drawn = "{layers} layers of {model}, {node}: time without overlap 100 %", list[Panel]()
+    for rows in _steps(found.rows).values():
+        lines = []
+        for row in rows:
+            parts = {
+                "computing": row.compute_s + min(0.0, row.stretched_s),
+                "stretched": max(0.0, row.stretched_s),
+                "exposed": row.exposed_s,
+            }
+            lines.append({**row, "of": {n: part / rows[0].wall_s for n, part in parts.items()}})
         notes = [f"{row.hidden:.0%} hidden" for row in rows]
-        x = [row.variant for row in rows]
-        title = f"{rows[0].layers} layers of {model}, {node}: time without overlap 100 %"
-        drawn.append(Panel(title=title, unit="%", x=x, series=series, kind="stacked", notes=notes))
+        drawn += panels_by(title, lines, "variant", "of.* %", kind="stacked", notes=notes)
     return drawn

@@ -13,7 +13,9 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from c3sim.errors import InputError
-from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
+from c3sim.experiments.bands import Parameter, settings_drawn
+from c3sim.experiments.study import Row
+from c3sim.simulation.simulate import simulate
 from c3sim.spec.cache_policy import CachePolicy
 from c3sim.spec.hardware import Dies, Node
 from c3sim.spec.parts import L2
@@ -64,7 +66,11 @@ def workload_of(
 def launches_of(application: Application) -> tuple[Launch, ...]:
     """The launches of *application*, one after the other."""
     shape, element = application.shape, ELEMENT[application.dtype]
-    return _KINDS[application.kind](shape, element, application.backward)
+    try:
+        return _KINDS[application.kind](shape, element, application.backward)
+    except KeyError as error:
+        message = f"the shape of {application.kind} lacks {error}"
+        raise InputError(message, "applications") from None
 
 
 def _gemm(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, ...]:
@@ -219,7 +225,7 @@ Guesses = Mapping[str, float]
 
 
 def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """What is guessed: the geometric middle of each interval, and the draws."""
+    """The guesses: the geometric middle of each interval, and the draws."""
     intervals = machines.guesses.items()
     middle: dict[str, float] = {name: sqrt(low * high) for name, (low, high) in intervals}
     as_known = partial(Parameter, unit="", whole=False, fitted=False)
@@ -227,10 +233,8 @@ def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, 
         as_known(path=name, value=middle[name], low=low, high=high)
         for name, (low, high) in intervals
     ]
-    rows = latin_hypercube([each.path for each in parameters], machines.draws, machines.seed)
-    return middle, [
-        {path: float(value) for path, value in settings_at(parameters, row)} for row in rows
-    ]
+    drawn = settings_drawn(parameters, machines.draws, machines.seed)
+    return middle, [{path: float(value) for path, value in each} for each in drawn]
 
 
 class Machines:
@@ -289,3 +293,70 @@ def _node_of(machine: PlainMachine, base: Node, guess: Guesses) -> Node:
     }
     one = {"name": PUBLISHED, "gpus": 1, "gpu": gpu.model_copy(update=parts)}
     return base.model_copy(update=one)
+
+
+MARGIN = 0.05
+
+
+_CACHED = CachePolicy(l1="allocate")
+
+
+#: How every kernel loads and stores, and the switch of ``gpu.cache_policies`` that is on.
+POLICIES = {
+    "uncached": (CachePolicy(l1="bypass", l2="bypass", stores="uncached"), ""),
+    "cache_r": (CachePolicy(l1="allocate", stores="uncached"), ""),
+    "cache_rw": (_CACHED, ""),
+    **{
+        switch: (_CACHED, switch)
+        for switch in ("allocation_bypass", "rinsing", "reuse_predictor", "adaptive")
+    },
+}
+
+
+STATIC = ("uncached", "cache_r", "cache_rw")
+
+
+def _switched(node: Node, switch: str) -> Node:
+    """*node* with one *switch* of its cache policies on; empty: as it is."""
+    if not switch:
+        return node
+    policies = node.gpu.cache_policies
+    assert policies is not None  # asked before
+    gpu = node.gpu.model_copy(update={"cache_policies": policies.model_copy(update={switch: True})})
+    return node.model_copy(update={"gpu": gpu})
+
+
+def class_of(times: Mapping[str, float]) -> str:
+    """The class of an application by its *times* [s] under the static policies."""
+    cached = [times[policy] / times["uncached"] for policy in STATIC[1:]]
+    if min(cached) < 1.0 - MARGIN:
+        return "reuse"
+    return "throughput" if max(cached) > 1.0 + MARGIN else "insensitive"
+
+
+def row_of(label: str, application: Application, node: Node, efficiency: float) -> tuple[Row, Row]:
+    """Times under every policy, and what decides: the part of the time that caching saves (the best
+    static policy over uncached), that rows cost and waiting for lines costs (all cached, over
+    rinsing and over allocation bypass); where all is cached the part of the misses that wait, and
+    of the written bytes that hit their row.
+    """
+    times = {}
+    for policy, (cache, switch) in POLICIES.items():
+        workload = workload_of(label, application, cache, efficiency)
+        run = simulate(_switched(node, switch), workload, energy=True)
+        times[policy] = run.end
+        if policy == "cache_rw":
+            counts = run.lines.values()
+            written = sum(count.written_bytes for count in counts)
+            hits = sum(count.row_hits * count.written_bytes for count in counts)
+            stalls = max(count.stalls for count in counts)
+    cached = times["cache_rw"]
+    why = Row(
+        reuse=1.0 - min(times[policy] for policy in STATIC) / times["uncached"],
+        rows=1.0 - times["rinsing"] / cached,
+        waiting=1.0 - times["allocation_bypass"] / cached,
+        stalls=stalls,
+        row_hits=hits / written if written else 1.0,
+    )
+    name = Row(node=node.name, application=label)
+    return Row(name, **{"class": class_of(times)}, times_s=times), Row(name, **why)

@@ -22,6 +22,7 @@ from c3sim.strategies.rewrites import (
     with_tasks,
     withheld,
 )
+from c3sim.tasks.plan import plan
 
 CHANNELS = range(4, 129, 4)
 SATURATED = 1.05  # within 5 % of the best
@@ -54,7 +55,7 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Ro
     add("memory_bound_8", name, [1 / (1 + _taken(case)) - 1 for case in memory])
     largest = _largest_of_operations(cases)
     for op, case in largest.items():
-        name = f"{op} on CUs: channels within 5 % of the best"
+        name = f"{op} on CUs: CUs held within 5 % of the best"
         add(f"saturation_{op}", name, [_saturation(case)], unit="CUs")
     ratios = [_dma_ratio(case, size) for case in largest.values() for size in SMALL]
     add("dma_small", "DMA against CUs, 1 to 16 MiB: time ratio", ratios, unit="x")
@@ -103,7 +104,9 @@ def _base(case: Case) -> Workload:
 
 
 def _taken(case: Case, count: int | None = None) -> float:
-    """How much longer a GEMM takes alone with *count* CUs fewer, or one per die, as a fraction."""
+    """The fraction by which a GEMM takes longer alone with *count* CUs fewer, or one per die, as a
+    fraction.
+    """
     name, base, node = gemm_of(case)[0], _base(case), case.node
     if count is None:
         fewer = withheld(base, node, streams_of(base, (name,)))
@@ -113,7 +116,7 @@ def _taken(case: Case, count: int | None = None) -> float:
 
 
 def _saturation(case: Case) -> float:
-    """The smallest number of channels asked for that comes within 5 % of the best time."""
+    """The fewest CUs that channels hold, of numbers asked for, within 5 % of the best time."""
     name, base = collective_of(case)[0], _base(case)
     times = {
         count: isolated(case.node, with_tasks(base, {name: {"channels": count}}), name).end
@@ -121,7 +124,9 @@ def _saturation(case: Case) -> float:
         if count <= case.node.gpu.compute_unit_count
     }
     best = min(times.values())
-    return float(min(count for count, time in times.items() if time <= SATURATED * best))
+    enough = min(count for count, time in times.items() if time <= SATURATED * best)
+    asked = with_tasks(base, {name: {"channels": enough}})
+    return float(plan(asked, case.node).shapes[name].workgroups)
 
 
 def _dma_ratio(case: Case, size: float) -> float:

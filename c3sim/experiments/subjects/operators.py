@@ -29,13 +29,16 @@ Both networks are their matrix products alone; backward each has two.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from c3sim.errors import InputError
+from c3sim.experiments.study import Row
+from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Dlrm
-from c3sim.spec.reading.loading import parse_workload
+from c3sim.spec.reading.loading import load_any_model, parse_workload
+from c3sim.spec.study import Study
 from c3sim.spec.workload import Workload
 
 Operator = Literal["embedding_all_to_all", "gemv_all_reduce", "gemm_all_to_all"]
@@ -45,7 +48,7 @@ Tasks = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What is assumed of all operators; *late*: the part of this GPU is made first, not last."""
+    """Assumptions about all operators; *late*: the part of this GPU is made first, not last."""
 
     slices: int
     occupancy: float
@@ -115,7 +118,7 @@ def fused_tasks(node: Node, row: Configuration, how: Conditions, after: str = ""
 
 
 def lasts(tasks: Tasks) -> list[str]:
-    """What has to be over before the results may be used."""
+    """The tasks that have to be over before the results may be used."""
     return [name for name in tasks if name.startswith(("compute", "exchange", "slice", "sums"))]
 
 
@@ -175,7 +178,7 @@ def as_workload(node: Node, tasks: Tasks) -> Workload:
 
 
 def embedding_of(model: Dlrm, batch: int) -> Configuration:
-    """What each GPU looks up of its tables: on average as much as its samples need of all."""
+    """Rows that each GPU looks up: on average as much as its samples need of all."""
     tables = len(model.rows)
     return Configuration(
         "embedding_all_to_all", batch * tables, model.width, round(sum(model.lookups) / tables)
@@ -221,3 +224,46 @@ def _network(
             tasks[task] = {"kind": "gemm", "m": m, "n": n, "k": k, "after": after}
             after = [task]
     return after
+
+
+def conditions_of(study: Study) -> Conditions:
+    said = study.assumptions
+    slices, occupancy = int(said["slices"]), float(said["occupancy"])
+    return Conditions(slices=slices, occupancy=occupancy, staging=bool(said["staging"]))
+
+
+def end_of(node: Node, workload: Workload) -> float:
+    return run_once(node, workload, energy=False).end
+
+
+def compared(node: Node, one: Configuration, how: Conditions) -> tuple[float, float, float | None]:
+    """Ends [s]: unfused, fused, and of two nodes fused with the part of this GPU first."""
+    storing = with_stores(node)
+
+    def end(*, late: bool) -> float:
+        return end_of(storing, fused(storing, one, replace(how, late=late)))
+
+    before, after = end_of(node, unfused(node, one, how)), end(late=False)
+    return before, after, end(late=True) if node.nodes == 2 else None
+
+
+def training(study: Study, node: Node) -> Row:
+    """*exchange_share*: of embedding and all-to-all in the unfused step."""
+    model, how = load_any_model(str(study.assumptions["model"])), conditions_of(study)
+    if not isinstance(model, Dlrm):
+        raise InputError(f"{model.name} is no recommendation model", "assumptions.model")
+    assert node.scale_out is not None
+    batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
+    wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
+    storing = with_stores(wide)
+    before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
+    after = end_of(storing, training_step(storing, model, batch, how, fuse=True))
+    return Row(
+        node=node.name,
+        nodes=nodes,
+        batch=batch,
+        unfused_s=before.end,
+        fused_s=after,
+        saving=1.0 - after / before.end,
+        exchange_share=before.task("exchange").end / before.end,
+    )

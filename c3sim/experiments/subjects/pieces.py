@@ -25,7 +25,7 @@ ELEMENT = 2  # bytes of bf16
 
 
 def pieces_of(study: Study) -> PiecesStudy:
-    """What *study* goes through, with what was set of it (``pieces.give_up``)."""
+    """The pieces that *study* goes through, with what was set of it (``pieces.give_up``)."""
     found = study.pieces
     assert found is not None  # the caller asks only then
     for path, values in study.axes.items():
@@ -103,12 +103,7 @@ def row_of(case: Case, plan: PiecesStudy) -> Row:
         time = _time(shards, node)
         schedules[SHARDS] = _outcome(shards, node, 1, alone, serial, {1: time})
         slower = _parts(shards, node)[1] / alone[1]
-    for name in FOUR:
-        times = _times(pair, node, FOUR[name], plan)
-        if times:
-            pieces = min(times, key=times.__getitem__)
-            split = _split(pair, {**FOUR[name], "pieces": pieces})
-            schedules[name] = _outcome(split, node, pieces, alone, serial, times)
+    schedules |= _four(case, plan, alone, serial)
     _, gemm = gemm_of(case)
     memory = _memory(pair, gemm)
     return Row(
@@ -133,6 +128,20 @@ def row_of(case: Case, plan: PiecesStudy) -> Row:
         loss=None,
         fitted=False,
     )
+
+
+def _four(
+    case: Case, plan: PiecesStudy, alone: tuple[float, float], serial: float
+) -> dict[str, Row]:
+    """Each of the four schedules that can split *case*, at its best number of pieces."""
+    schedules = {}
+    for name in FOUR:
+        times = _times(case.workload, case.node, FOUR[name], plan)
+        if times:
+            pieces = min(times, key=times.__getitem__)
+            split = _split(case.workload, {**FOUR[name], "pieces": pieces})
+            schedules[name] = _outcome(split, case.node, pieces, alone, serial, times)
+    return schedules
 
 
 def _split(pair: Workload, schedule: Mapping[str, object]) -> Workload:
@@ -183,7 +192,7 @@ def _outcome(
 
 
 def _parts(workload: Workload, node: Node) -> tuple[float, float]:
-    """What all GEMMs take without anything else, and all that moves or adds [s]."""
+    """The times [s] of all GEMMs without anything else, and of all that moves or adds."""
     tasks = expanded(workload, node)
     return _time(side(tasks, gemms=True), node), _time(side(tasks, gemms=False), node)
 

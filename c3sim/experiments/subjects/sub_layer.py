@@ -12,16 +12,26 @@ all:
 
 On a ring a chunk waits for the one before it; where every pair of GPUs has a way of its own, chunk
 s goes straight to the GPU s further. The all-gather follows, not overlapped.
+
+A step end to end has further GEMMs, at the rate of the sub-layers' own, and attention:
+
+    prompt    forward: QKV 3, projection 1, FC-1 4, FC-2 4 in units of T H H / TP; all-reduce behind
+              projection and FC-2
+    training  the same and twice that backward; all-reduce behind FC-1 and QKV too
+    step      (sub-layers + other GEMMs) / (1 - attention_share), an assumption
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.experiments.study import Row
 from c3sim.simulation.counters import MemoryCounter
+from c3sim.simulation.runs import run_once
+from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.workload import Workload
@@ -153,3 +163,63 @@ def moved(counter: MemoryCounter, forwarded: float) -> dict[str, float]:
         "ag_reads": of(counter.reads, "ag"),
         "ag_writes": of(counter.writes, "ag"),
     }
+
+
+#: Sub-layer -> its K in units of H / TP: projection and FC-2 forward, FC-1 and QKV backward.
+DEPTHS = {"op": 1, "fc2": 4, "fc1": 4, "ip": 3}
+
+
+FORWARD = ("op", "fc2")
+
+
+#: Units of GEMMs without an all-reduce behind them: see the module docstring.
+OTHERS = {"prompt": 12 - 5, "training": 36 - 12}
+
+
+VARIANTS = ("t3", "t3_mca", "ideal", "ideal_nmc")
+
+
+def steps(rows: Sequence[Row], attention: float) -> Iterator[Row]:
+    """Steps of a model by its sub-layers; *share*: of them in the step, one after the other."""
+    for step, units in OTHERS.items():
+        own = [row for row in rows if step == "training" or row.sublayer in FORWARD]
+        depth = sum(DEPTHS[row.sublayer] for row in own)
+        others = units * sum(row.times_s["gemm"] for row in own) / depth
+        layers = {name: sum(row.times_s[name] for row in own) for name in ("sequential", *VARIANTS)}
+        whole = (layers["sequential"] + others) / (1.0 - attention)
+        left = whole - layers["sequential"]
+        speedup = {name: whole / (left + layers[name]) for name in VARIANTS}
+        share = layers["sequential"] / whole
+        yield Row(model=own[0].model, tp=own[0].tp, step=step, share=share, speedup=speedup)
+
+
+def moved_over(row: Row) -> float:
+    """Bytes that T3 moves over those of the sequence."""
+    totals = {name: sum(each.values()) for name, each in row.traffic.items()}
+    return float(totals["t3"] / totals["sequential"])
+
+
+def compared(node: Node, layer: SubLayer) -> tuple[dict[str, float], dict[str, Row]]:
+    """Times [s] of *layer* in sequence, of its parts and of the variants; bytes of one GPU's memory
+    by task, in sequence and tracked.
+    """
+    alike = served_alike(node)
+    counted, triggered = MemoryCounter(), MemoryCounter()
+    sequence = simulate(alike, in_sequence(node, layer), observers=(counted,))
+    ends = [sequence.task(name).end for name in ("gemm", "rs")]
+    gemm, rs, ag = ends[0], ends[1] - ends[0], sequence.end - ends[1]
+    reduced = run_once(alike, near_memory_alone(node, layer), energy=False).end
+    whole = tracked(node, layer)
+    times = {
+        "sequential": sequence.end,
+        "gemm": gemm,
+        "rs": rs,
+        "ag": ag,
+        "rs_near_memory": reduced,
+        "t3": simulate(alike, whole, observers=(triggered,)).end,
+        "t3_mca": run_once(node, whole, energy=False).end,
+        "ideal": max(gemm, rs) + ag,
+        "ideal_nmc": max(gemm, reduced) + ag,
+    }
+    traffic = {"sequential": Row(moved(counted, 0.0)), "t3": Row(moved(triggered, 1.0 / node.gpus))}
+    return times, traffic

@@ -215,7 +215,7 @@ def _about(
 
 # Iterations of a loop at the power limit.
 #
-# What a GPU took before an iteration decides when its clock falls (``host.loop``). The isolated
+# The power of a GPU before an iteration decides when its clock falls (``host.loop``). The isolated
 # times of such a trace were taken at a lowered clock too, but a workload's are those of an idle
 # GPU: the model says by how much they are shorter there. To that end the iteration is run as the
 # earliest one of the trace; equal kernels must then take at least what the shortest of them took.

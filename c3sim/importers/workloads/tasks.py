@@ -121,7 +121,7 @@ class Tasks:
         return self._met(work, task, 1e6 * model)
 
     def _met(self, work: Work, task: Task, model: float) -> Task:
-        """How long its peers came later, and how fast it was from then on; *model* [us]."""
+        """The time by which its peers came later, and its speed from then on; *model* [us]."""
         meeting = self.meetings.get(id(work))
         if meeting is not None:
             time = self._meeting_times.get(self._message(work))
@@ -265,7 +265,7 @@ def _call_of(work: Work) -> tuple[object, ...]:
     return operator.get("ts"), operator.get("pid"), operator.get("tid")
 
 
-# What a kernel that is no GEMM and no collective does: its class, its bytes, its FLOP.
+# The work of a kernel that is no GEMM and no collective: its class, its bytes, its FLOP.
 
 
 #: Part of the memory's bandwidth that a kernel of unknown operands is taken to move. A guess.

@@ -259,7 +259,7 @@ def _span(event: Mapping[str, Any]) -> tuple[float, float]:
     return start, start + float(event.get("dur", 0))
 
 
-# Which part of a trace is one iteration: by the host's marks of steps, else by what repeats.
+# The part of a trace that is one iteration: by the host's marks of steps, else by what repeats.
 
 
 ALIKE = 0.95  # of the kernels of a repetition have the name of those one period before
@@ -359,7 +359,7 @@ def _within(trace: Trace, span: tuple[float, float]) -> list[Work]:
     ]
 
 
-# How much of a trace is communication that nothing hides.
+# The share of a trace that is communication and hidden by nothing.
 
 
 def exposed(works: Iterable[Work]) -> float:

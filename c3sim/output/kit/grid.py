@@ -11,7 +11,7 @@ path is every entry there, each a column: ``removal.* %``. Units:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, figures, percent, size
@@ -26,11 +26,28 @@ SCALES = {
 }
 
 
+Row = Mapping[str, Any]
+Of = TypeVar("Of", bound=Mapping[str, Any])
+
+
 class Table(NamedTuple):
     title: str
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Row]
     columns: Sequence[str]
     note: str = ""
+
+
+def titled(title: str, rows: Iterable[Of]) -> dict[str, list[Of]]:
+    """*rows* by the text that *title* gives for each, its ``{names}`` entries of the row."""
+    groups: dict[str, list[Of]] = {}
+    for row in rows:
+        groups.setdefault(title.format_map(row), []).append(row)
+    return groups
+
+
+def tables_by(title: str, rows: Iterable[Row], columns: Sequence[str], note: str = "") -> list[Any]:
+    """A table for each text that *title* gives: ``"{collective} on {node}"``."""
+    return [Table(name, of, columns, note) for name, of in titled(title, rows).items()]
 
 
 class Column(NamedTuple):

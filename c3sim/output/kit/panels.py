@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from c3sim.output.kit import look
-from c3sim.output.kit.grid import SCALES, at, columns_of, shown
+from c3sim.output.kit.grid import SCALES, Column, Row, at, columns_of, shown, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,23 +43,47 @@ class Panel:
         return all(isinstance(each, int | float) for each in self.x)
 
 
-def panel(title: str, rows: Sequence[Mapping[str, Any]], x: str, column: str, **more: Any) -> Panel:
+def panel(
+    title: str,
+    rows: Sequence[Row],
+    x: str,
+    column: str,
+    known: str = "",
+    bands: str = "",
+    **more: Any,
+) -> Panel:
     """A panel of *rows*: places named by column *x*, and a series for each column that *column*
-    stands for, in its unit, as a table has them (:mod:`c3sim.output.kit.grid`).
+    stands for, in its unit, as a table has them (:mod:`c3sim.output.kit.grid`). *known*: columns of
+    published values; *bands*: of two ends each, both in that unit and named as the series.
     """
     (place,) = columns_of(rows, [x])
     columns = list(columns_of(rows, [column]))
     unit = columns[0].unit.rstrip("0123456789") if columns else ""
     scale = 100.0 if unit == "%" else SCALES.get(unit, (1.0, 0))[0]
 
-    def values(path: str) -> list[float | None]:
-        found = (at(row, path) for row in rows)
-        return [None if value is None else scale * value for value in found]
+    def scaled(value: Any) -> Any:
+        if isinstance(value, Sequence):
+            return None if None in value else tuple(scale * end for end in value)
+        return None if value is None else scale * value
+
+    def values(columns: Iterable[Column]) -> dict[str, Any]:
+        return {each.name: [scaled(at(row, each.path)) for row in rows] for each in columns}
 
     names = [at(row, place.path) for row in rows]
-    places = [shown(name, place.unit) for name in names] if place.unit else names
-    series = {each.name: values(each.path) for each in columns}
-    return Panel(title=title, unit=unit, x=places, series=series, **more)
+    return Panel(
+        title=title,
+        unit=unit,
+        x=[shown(name, place.unit) for name in names] if place.unit else names,
+        series=values(columns),
+        known=values(columns_of(rows, [known] if known else [])),
+        bands=values(columns_of(rows, [bands] if bands else [])),
+        **more,
+    )
+
+
+def panels_by(title: str, rows: Iterable[Row], x: str, column: str, **more: Any) -> list[Panel]:
+    """A panel for each text that *title* gives, as :func:`c3sim.output.kit.grid.tables_by`."""
+    return [panel(name, of, x, column, **more) for name, of in titled(title, rows).items()]
 
 
 def draw(title: str, panels: Sequence[Panel]) -> Figure:

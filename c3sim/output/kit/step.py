@@ -1,4 +1,6 @@
-"""Time of a model's step: operator classes over time, and communication alone. Pure.
+"""Many tasks as few rows, and the time of a model's step by class of operators. Pure.
+
+Tasks of a stream whose names differ in numbers alone are a fold.
 
 At any moment the time belongs to the classes of compute that run, in equal parts; where none runs,
 to communication alone (exposed) if some runs, else it is idle. The parts add up to the whole.
@@ -6,15 +8,17 @@ to communication alone (exposed) if some runs, else it is idle. The parts add up
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from c3sim.result import TaskResult
+from c3sim.result import Result, TaskResult
 
 COMMUNICATION = "communication"
 ALONE, IDLE = "communication alone", "idle"
+FURTHER = ("launches", "waiting", "bubbles", IDLE)  # what nothing runs in
 _OF_KIND = dict.fromkeys(("collective", "copy", "commands"), COMMUNICATION) | {
     "stream": "elementwise",
     "kernel": "elementwise",
@@ -23,8 +27,8 @@ _OF_KIND = dict.fromkeys(("collective", "copy", "commands"), COMMUNICATION) | {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """*parts*: class, ALONE or IDLE -> s, the largest first; *alone*: intervals [s] in which
-    communication runs and no compute does; *end* [s] of the last task.
+    """*parts*: class, ALONE or IDLE -> s of the whole step, the largest first; *alone*: intervals
+    [s] in which communication runs and no compute does; *end* [s] of the last task.
     """
 
     parts: Mapping[str, float]
@@ -49,8 +53,21 @@ def classes_of(tasks: Mapping[str, TaskResult]) -> dict[str, str]:
     return {name: task.kind for name, task in tasks.items()}
 
 
+def step_of_result(result: Result) -> Step | None:
+    """Step of a model that *result* is of, else None. Tasks of an iteration are those of a few
+    layers; its parts are those of all.
+    """
+    if not is_step(result.tasks):
+        return None
+    step, parts = step_of(result.tasks), getattr(result, "parts", None)
+    if not parts:
+        return step
+    named = {ALONE if name == COMMUNICATION else name: time for name, time in parts.items() if time}
+    return replace(step, parts=_ordered(named))
+
+
 def step_of(tasks: Mapping[str, TaskResult]) -> Step:
-    """Where the time from 0 to the last task's end went."""
+    """The time from 0 to the last task's end, by what went on."""
     changes = sorted(
         (time, change, class_of(task))
         for task in tasks.values()
@@ -73,5 +90,60 @@ def step_of(tasks: Mapping[str, TaskResult]) -> Step:
         if shares == [ALONE]:
             begin = alone.pop()[0] if alone and alone[-1][1] == time else time
             alone.append((begin, after))
-    ordered = sorted(parts, key=lambda name: (name == IDLE, name == ALONE, -parts[name]))
-    return Step({name: parts[name] for name in ordered}, alone, changes[-1][0])
+    return Step(_ordered(parts), alone, changes[-1][0])
+
+
+def _ordered(parts: Mapping[str, float]) -> dict[str, float]:
+    """Classes, the largest first, then what is none of them."""
+    last = (*FURTHER[::-1], ALONE)[::-1]
+    ranks = {name: 1 + number for number, name in enumerate(last)}
+    ordered = sorted(parts, key=lambda name: (ranks.get(name, 0), -parts[name]))
+    return {name: parts[name] for name in ordered}
+
+
+SINGLE = 24  # tasks that each have a row
+Folds = dict[str, list[str]]  # row -> the tasks that it stands for
+
+
+def pattern(name: str) -> str:
+    """``l12_up`` as ``l*_up``."""
+    return re.sub(r"\d+", "*", name)
+
+
+def folds(tasks: Mapping[str, TaskResult], single: int = SINGLE) -> Folds:
+    """The rows of a table, in order: one for each of up to *single* tasks, else by stream and name
+    pattern, or by stream and kind where that would leave more than *single* rows.
+    """
+    if len(tasks) <= single:
+        return {name: [name] for name in tasks}
+    by_name = _grouped(tasks, pattern)
+    if len(by_name) <= single:
+        return by_name
+    return _grouped(tasks, lambda name: tasks[name].kind)
+
+
+def total(tasks: Mapping[str, TaskResult], names: list[str], field: str) -> float:
+    """The sum of *field* over the tasks *names*."""
+    return float(sum(getattr(tasks[name], field) for name in names))
+
+
+def slowdown(tasks: Mapping[str, TaskResult], names: list[str]) -> float:
+    """That of a single task; of several that of all of them, without waiting for predecessors."""
+    if len(names) == 1:
+        return tasks[names[0]].slowdown
+    alone = total(tasks, names, "isolated_s")
+    return 1.0 + (total(tasks, names, "room_s") + total(tasks, names, "slower_s")) / alone
+
+
+def _grouped(tasks: Mapping[str, TaskResult], key: Callable[[str], str]) -> Folds:
+    """By stream and *key*; the stream is written where the key alone would name two rows."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, task in tasks.items():
+        groups.setdefault((key(name), task.stream), []).append(name)
+    keys = [word for word, _ in groups]
+    rows: Folds = {}
+    for (word, stream), names in groups.items():
+        where = f" in {stream or 'no stream'}" if keys.count(word) > 1 else ""
+        count = f" ({len(names)})" if len(names) > 1 else ""
+        rows[f"{names[0] if len(names) == 1 else word}{where}{count}"] = names
+    return rows

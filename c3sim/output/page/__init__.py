@@ -15,7 +15,7 @@ in the page forbids it.
 
 from __future__ import annotations
 
-from c3sim.output.page.again import Resimulator
+from c3sim.output.page.command import Resimulator
 from c3sim.output.page.page import render, write_report, write_run
 
 __all__ = ["Resimulator", "render", "write_report", "write_run"]

@@ -12,15 +12,12 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.output.kit.files import check_writable, write_text
-from c3sim.output.page.again import Models, Resimulate, Resimulator, compact_rows
-from c3sim.output.page.command import bases
-from c3sim.output.page.data import page_data
+from c3sim.output.page.command import Models, Resimulate, Resimulator, bases, compact_rows
+from c3sim.output.page.data import page_data, picked
 from c3sim.output.page.palette import css
-from c3sim.output.page.picked import picked
 from c3sim.output.page.timeline import compact_run
-from c3sim.output.results.choice import is_tornado
 from c3sim.output.results.columns import Column
-from c3sim.output.results.table import ResultTable, read_results
+from c3sim.output.results.table import ResultTable, is_tornado, read_results
 from c3sim.result import Result
 
 MOST = 300  # points that get a timeline

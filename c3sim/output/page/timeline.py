@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.iterations.glance import Glance
-from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, is_step, step_of
+from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, step_of_result
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import natural
 from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
@@ -31,8 +31,8 @@ def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) ->
         "wall": result.wall_s,
         "end": _ns(max(result.trace.end, *(task.end_s for task in result.tasks.values()))),
         "kinds": kinds,
-        "exposed": result.exposed_s,
-        "stretched": result.stretched_s,
+        "exposed": result.overlap.exposed_s,
+        "stretched": result.overlap.stretched_s,
         "tasks": {
             name: [
                 *map(_ns, (task.start_s, task.end_s, task.isolated_s)),
@@ -94,9 +94,9 @@ def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
     """Step of a model: *parts* ``[name, number of its kind or -1, ns]``, and where exposed
     communication is, *alone* [ns]; None of another run.
     """
-    if not is_step(result.tasks):
+    step = step_of_result(result)
+    if step is None:
         return None
-    step = step_of(result.tasks)
     colour = {name: kinds.index(name) for name in kinds} | {
         ALONE: kinds.index(COMMUNICATION) if COMMUNICATION in kinds else -1
     }

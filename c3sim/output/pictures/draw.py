@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.output.kit import look
+from c3sim.output.pictures.axes import HEADER
 from c3sim.output.pictures.heatmap import draw_heatmap
 from c3sim.output.pictures.kind import Plan, plan_picture
 from c3sim.output.pictures.lines import draw_lines
-from c3sim.output.pictures.panels import HEADER
 from c3sim.output.pictures.pareto import draw_pareto
 from c3sim.output.pictures.tornado import draw_tornado
-from c3sim.output.results.choice import is_tornado
-from c3sim.output.results.table import ResultTable
+from c3sim.output.results.table import ResultTable, is_tornado
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAW = {"heatmap": draw_heatmap, "lines": draw_lines, "pareto": draw_pareto}
-#: Of entry points: kinds of pictures in anybody's package, each (table, columns) -> figure, remark.
+#: Entry points for pictures in anybody's package: each (table, columns) -> figure, remark.
 GROUP = "c3sim.figures"
 WORDS = 3  # columns with one value that the subtitle names
 
@@ -71,7 +70,7 @@ def _title(table: ResultTable, plan: Plan) -> str:
 
 
 def _subtitle(table: ResultTable, *, points: bool) -> str:
-    """Where it ran, what did not vary, how many points, how many of them failed."""
+    """The node, the values that did not vary, the number of points and of failed ones."""
     fixed = [column for column in table.having("group") if len(column.distinct()) == 1]
     parts = [f"on {table.about['node']}"] if table.about.get("node") else []
     parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit import look
 from c3sim.output.kit.text import short
-from c3sim.output.pictures.axes import dress
+from c3sim.output.pictures.axes import dress, grid, parts, splits
 from c3sim.output.pictures.kind import Plan
-from c3sim.output.pictures.panels import grid, parts, splits
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 

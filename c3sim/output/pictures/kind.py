@@ -1,13 +1,12 @@
-"""Which kind of picture suits a table of results, and what goes on its axes."""
+"""The kind of picture that suits a table of results, and its axes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.output.results.choice import SIDE, objectives, preferred, sampled, varied
 from c3sim.output.results.columns import Column
-from c3sim.output.results.table import ResultTable
+from c3sim.output.results.table import SIDE, ResultTable, objectives, preferred, sampled, varied
 from c3sim.spec.words import unknown
 
 KINDS = ("heatmap", "pareto", "lines", "tornado")

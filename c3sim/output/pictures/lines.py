@@ -7,9 +7,8 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit import look
-from c3sim.output.pictures.axes import MARKERS, dress, places, shown
+from c3sim.output.pictures.axes import MARKERS, dress, grid, parts, places, shown, splits
 from c3sim.output.pictures.kind import Plan
-from c3sim.output.pictures.panels import grid, parts, splits
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:

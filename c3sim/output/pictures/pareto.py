@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit import look
-from c3sim.output.pictures.axes import dress, shown
+from c3sim.output.pictures.axes import dress, grid, shown
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.pictures.lines import SERIES, series_style
-from c3sim.output.pictures.panels import grid
-from c3sim.output.results.choice import front
-from c3sim.output.results.table import ResultTable
+from c3sim.output.results.table import ResultTable, front
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

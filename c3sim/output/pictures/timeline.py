@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError
 from c3sim.iterations.result import IterationResult
 from c3sim.output.kit import look
-from c3sim.output.kit.step import classes_of, is_step, step_of
+from c3sim.output.kit.step import classes_of, step_of_result
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import percent, time_unit, times
 from c3sim.output.pictures.timeline_lanes import (
@@ -62,7 +62,7 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
 
     panels = used_panels(timeline, gpu)
     rows = rows_of(result.tasks, LANES)
-    step = step_of(result.tasks) if is_step(result.tasks) else None
+    step = step_of_result(result)
     bars = [BAR] if step else []
     heights = [LANE * max(len(rows), 1), *bars, *([PANEL] * len(panels))]
     kinds = classes_of(result.tasks)
@@ -110,9 +110,9 @@ def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
         subtitle += (
             f"; fraction of ideal {percent(result.fraction_of_ideal)} % (collectives on CUs)"
         )
-    subtitle += f"\nexposed communication {result.exposed_s / length:.3f} {unit}"
-    if result.stretched_s is not None:
-        subtitle += f"; compute stretched by {result.stretched_s / length:z.3f} {unit}"
+    subtitle += f"\nexposed communication {result.overlap.exposed_s / length:.3f} {unit}"
+    if result.overlap.stretched_s is not None:
+        subtitle += f"; compute stretched by {result.overlap.stretched_s / length:z.3f} {unit}"
     if drawn < len(result.tasks):
         subtitle += f" (rows of the first {LANES} streams: {drawn} of {len(result.tasks)} tasks)"
     if isinstance(result, IterationResult) and result.simulated < result.layers:
@@ -143,7 +143,7 @@ def _keys(kinds: Sequence[str], step: bool) -> list[Any]:
 
 
 def _columns(labels: Sequence[str]) -> int:
-    """How many keys of the legend fit in one row, by the length of their labels."""
+    """The number of keys of the legend that fit in one row, by the length of their labels."""
     widths = [0.62 + 0.085 * len(label) for label in labels]  # inches
     for columns in range(len(labels), 1, -1):
         rest = list(widths)  # keys go down the columns, of which the first ones have one more

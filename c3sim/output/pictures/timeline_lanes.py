@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from c3sim.output.kit import look
-from c3sim.output.kit.step import ALONE, IDLE, Step, class_of
+from c3sim.output.kit.step import ALONE, FURTHER, Step, class_of
 from c3sim.output.kit.text import times
 from c3sim.result import Counter, TaskResult
 
@@ -21,7 +21,7 @@ PARTED = 60  # tasks of a row that have an edge each
 CHARACTER = 0.075  # inches of a name on a bar
 #: Kinds of tasks in the order of their colours.
 KINDS = ("gemm", "collective", "stream", "copy", "commands", "hold", "host", "kernel", "stores")
-#: Of kinds, then of the operator classes of a step, which no picture shows together.
+#: Colours of kinds, then of the operator classes of a step, which no picture shows together.
 COLOURS = dict(zip(KINDS, (*look.PALETTE, "#882255", "#44AA99"), strict=True)) | {
     "communication": "#E69F00",
     "attention": "#CC79A7",
@@ -137,10 +137,13 @@ def _classes(axes: Axes, lane: int, tasks: Mapping[str, TaskResult], scale: Scal
 
 
 def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
-    """One bar as long as the step: its time by class, communication alone (hatched), idle."""
+    """One bar as long as what is drawn: time of the step by class, communication alone (hatched),
+    idle.
+    """
     look.panel_title(axes, "Where the step went", pad=5)
-    begin = 0.0
-    for name, seconds in step.parts.items():
+    begin, whole = 0.0, sum(step.parts.values())
+    for name, part in step.parts.items():
+        seconds = part * step.end / whole
         colour = COLOURS["communication"] if name == ALONE else COLOURS.get(name, "#eeeeee")
         span = [(begin / scale.length, seconds / scale.length)]
         style: dict[str, Any] = {"hatch": "////"} if name == ALONE else {}
@@ -148,7 +151,7 @@ def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
         share = f"{100 * seconds / step.end:.1f} %"
         width = inches * seconds / scale.end
         text = next((t for t in (f"{name} {share}", share) if width > CHARACTER * len(t)), "")
-        dark = name in (IDLE, ALONE, "embedding", "normalisation")
+        dark = name in (*FURTHER, ALONE, "embedding", "normalisation")
         axes.annotate(
             text,
             ((begin + seconds / 2) / scale.length, 0.5),
@@ -183,7 +186,7 @@ def _bars(
 
 
 def _sentence(tasks: Mapping[str, TaskResult], unit: str, length: float) -> str:
-    """How long the tasks of a row waited and ran."""
+    """The times that the tasks of a row waited and ran, in words."""
     waited = sum(max(task.start_s - task.ready_s, 0.0) for task in tasks.values()) / length
     ran = sum(task.end_s - task.start_s for task in tasks.values()) / length
     alone = sum(task.isolated_s for task in tasks.values()) / length

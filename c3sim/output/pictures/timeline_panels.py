@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Panel(NamedTuple):
-    """How a counter is drawn: in *unit*, *size* of its own; *limit* names its maximum.
+    """The look of a counter: in *unit*, *size* of its own; *limit* names its maximum.
 
     *line*: one line from the lowest value up, for what is not divided among tasks. *by_component*:
     areas of components, with their own key, instead of kinds of tasks.

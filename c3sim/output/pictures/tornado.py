@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError
 from c3sim.output.kit import look
 from c3sim.output.kit.text import short
-from c3sim.output.pictures.panels import grid
+from c3sim.output.pictures.axes import grid
 from c3sim.output.results.columns import Column, known_unit, label_of
 from c3sim.output.results.table import ResultTable
 from c3sim.spec.units import format_si

@@ -46,7 +46,7 @@ Role = Literal["axis", "group", "output"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Display:
-    """How values are shown: divided by *factor*, in *unit* (``us``, ``TB/s``, ``MiB``, ``%``)."""
+    """The look of values: divided by *factor*, in *unit* (``us``, ``TB/s``, ``MiB``, ``%``)."""
 
     unit: str
     factor: float

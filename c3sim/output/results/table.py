@@ -1,17 +1,23 @@
-"""A result file as columns with units and labels: Parquet of a sweep, or JSON of a study."""
+"""A result file as columns with units and labels: Parquet of a sweep, or JSON of a study; which
+to draw where none is named, its best points, and rows picked by conditions: ``strategy=sp,conccl``.
+"""
 
 from __future__ import annotations
 
 import json
+import operator
 import os
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, reason_of
+from c3sim.experiments.search import pareto_front
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
 from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
+from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.spec.words import unknown
 
@@ -209,3 +215,151 @@ def _quantities(values: Sequence[Any]) -> tuple[list[Any], str]:
         except InputError:
             continue
     return list(values), ""
+
+
+OPTION = "--where"
+_CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.+?)\s*")
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_NEAR = 1e-9  # relative: numbers are compared as they are written
+
+
+def select(table: ResultTable, conditions: Iterable[str]) -> ResultTable:
+    """The rows that meet all *conditions*. Raises InputError: a wrong condition, no row left."""
+    for text in conditions:
+        found = _CONDITION.fullmatch(text)
+        if found is None:
+            raise InputError(
+                f"{text!r} is not a condition; write COLUMN=VALUE, as in strategy=sp", OPTION
+            )
+        name, sign, wanted = found.groups()
+        column = table.column(name, OPTION)
+        test = _test(column, sign, [part.strip() for part in wanted.split(",")])
+        rows = [
+            row
+            for row, value in enumerate(column.values)
+            if (sign == "!=" or value is not None) and test(value)
+        ]
+        if not rows:
+            raise InputError(f"{text!r} leaves no points; {column.name} has {_has(column)}", OPTION)
+        table = table.keep(rows)
+    return table
+
+
+def _test(column: Column, sign: str, wanted: list[str]) -> Callable[[Any], bool]:
+    values: list[Any] = (
+        [_value(column, text) for text in wanted] if column.numeric else list(wanted)
+    )
+    if sign in ("=", "!="):
+        return lambda value: any(_equal(value, each) for each in values) == (sign == "=")
+    if not column.numeric or len(values) != 1:
+        raise InputError(f"{sign} compares one number; {column.name} has {_has(column)}", OPTION)
+    return lambda value: _ORDER[sign](value, values[0])
+
+
+def _value(column: Column, text: str) -> float:
+    """A number in SI, or with a unit."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if text.endswith("%") and column.display().unit == "%":
+        return _value(column, text[:-1]) / 100
+    if column.unit in ("", "1", "x"):
+        raise InputError(f"{text!r} is not a number; {column.name} has {_has(column)}", OPTION)
+    try:
+        return parse_quantity(text, column.unit)
+    except InputError as error:
+        raise InputError(f"{column.name}: {error.message}", OPTION) from None
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    if isinstance(value, int | float) and isinstance(wanted, float):
+        return abs(value - wanted) <= _NEAR * max(abs(value), abs(wanted))
+    return bool(value == wanted)
+
+
+def _has(column: Column) -> str:
+    """The values of *column* in a few words."""
+    values = column.distinct()
+    if not values:
+        return "no values"
+    if column.numeric and len(values) > 6:
+        return f"{column.text(values[0])} to {column.text(values[-1])}"
+    shown = ", ".join(column.text(value) for value in values[:8])
+    return shown + (f" and {len(values) - 8} more" if len(values) > 8 else "")
+
+
+TORNADO = ("parameter", "low", "high", "output", "at_low", "at_high", "base")  # its columns
+
+
+PREFERRED = ("fraction_of_ideal", "speedup", "wall_s")  # the first that a file has is shown
+#: The same along an axis of the hardware, which moves the ideal too: faster links shorten the
+#: wall time, and the isolated times that a fraction of ideal is measured by even more.
+ALONG_HARDWARE = ("wall_s", *PREFERRED)
+
+
+SIDE = 100  # values along a side of a heat map
+
+
+def is_tornado(table: ResultTable) -> bool:
+    """True if the table is that of a sensitivity study."""
+    return set(TORNADO) <= set(table.columns)
+
+
+def objectives(table: ResultTable) -> list[Column]:
+    """Columns that a search was told to improve."""
+    names = table.about.get("objectives") or ()
+    return [table.columns[name] for name in names if name in table.columns]
+
+
+def preferred(table: ResultTable) -> Column:
+    """The output to show: times where hardware varies, whose shares have a yardstick that moves.
+    Raises InputError where the table has none with numbers.
+    """
+    outputs = [column for column in table.having("output") if column.numeric]
+    if not outputs:
+        failed = next((error for error in table.errors if error), None)
+        reason = f"every point failed, the first with: {failed}"
+        raise InputError(reason if failed else "none has a value here", "outputs")
+    wanted = ALONG_HARDWARE if along_hardware(table) else PREFERRED
+    known = (table.columns[name] for name in wanted if table.columns.get(name) in outputs)
+    return next(known, outputs[0])
+
+
+def along_hardware(table: ResultTable) -> bool:
+    """True if a number of the node varies."""
+    axes = (column.name for column in table.varied() if column.role == "axis")
+    return any(not is_of_workload(name) for name in axes)
+
+
+def varied(table: ResultTable, *taken: Column | None) -> list[Column]:
+    """Columns that vary and are not *taken*: numbers first, then words, groups last."""
+    columns = table.varied([column.name for column in taken if column])
+    return sorted(columns, key=lambda column: (column.role == "group", not column.numeric))
+
+
+def sampled(table: ResultTable) -> bool:
+    """True if values were drawn at random: an axis has about as many values as there are points."""
+    numeric = [column for column in table.varied() if column.role == "axis" and column.numeric]
+    most = max(len(table), SIDE)
+    return len(numeric) > 1 and any(2 * len(column.distinct()) > most for column in numeric)
+
+
+def front(
+    xs: Sequence[float | None], ys: Sequence[float | None], *, x_higher: bool, y_higher: bool
+) -> list[int]:
+    """Positions of the points that no other equals or beats in both values, by ascending x.
+
+    *x_higher*, *y_higher*: whether more is better. Of equal points the first counts.
+    """
+    costs = [
+        None if x is None or y is None else (-x if x_higher else x, -y if y_higher else y)
+        for x, y in zip(xs, ys, strict=True)
+    ]
+    positions = pareto_front(costs)
+    return positions[::-1] if x_higher else positions

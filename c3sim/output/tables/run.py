@@ -1,4 +1,4 @@
-"""Tables of ``run``, ``compare`` and ``explain``.
+"""Tables of ``run``, ``compare`` and ``explain``: times, caches, phases, energies, parts, classes.
 
 An *explanation* is ``{"workload", "node", "strategy", "tasks": {NAME: {"isolated_s", "time_s",
 "slowdown", "causes": {CAUSE: share}, "left_over": share, "reasons": [TEXT]}}}``. Shares are
@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import LOSES
-from c3sim.output.kit.folds import Folds, folds, slowdown, total
+from c3sim.iterations.result import IterationResult
+from c3sim.iterations.shares import FURTHER
 from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.output.kit.step import Folds, folds, slowdown, total
 from c3sim.output.kit.text import (
     FRACTION_EXPLAINED,
     MISSING,
     OWN_EXPLAINED,
     figures,
     percent,
+    size,
     time_unit,
     times,
 )
-from c3sim.output.tables.caches import cache_parts
-from c3sim.output.tables.energy import energy_table, standing
-from c3sim.output.tables.parts import parts_lines
-from c3sim.output.tables.phases import phase_tables
 from c3sim.result import Result
+from c3sim.strategies.rewrites import STAYS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -43,15 +43,17 @@ VISIBLE = 0.0005  # the least share that is not written as 0.0 %
 def run_table(result: Result) -> Group:
     """One run: its times in header lines, then a row per task or fold of tasks, energies, notes."""
     unit, length = time_unit(result.wall_s)
-    stretched = "" if result.stretched_s is None else f"{result.stretched_s / length:.3f} {unit}"
+    overlap, power = result.overlap, result.power
+    stretched = "" if overlap.stretched_s is None else f"{overlap.stretched_s / length:.3f} {unit}"
     times_of_run = (
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
         f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
         f"fraction of ideal {_share(result.fraction_of_ideal)}, "
-        f"own fraction {_share(result.own_fraction)}, "
-        f"exposed {result.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
-        f"energy {figures(result.energy_j)} J, mean power {figures(result.average_power_w)} W "
-        f"({figures(result.average_power_w / result.gpus)} W per GPU)"
+        f"own fraction {_share(overlap.own_fraction)}, "
+        f"exposed {overlap.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
+        f"energy {figures(result.energy_j)} J, mean power {figures(power.average_w)} W "
+        f"({figures(power.average_w / result.ranks.count)} W per GPU)\n"
+        f"memory {size(result.memory_bytes)} per GPU, if no two tasks share a buffer"
     )
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
@@ -61,7 +63,7 @@ def run_table(result: Result) -> Group:
         *cache_parts(result),
         *phase_tables(result),
         *([] if result.fraction_of_ideal is None else (FRACTION_EXPLAINED, OWN_EXPLAINED)),
-        *(("", energy_table(result), standing(result.energy_measured)) if result.energy else ()),
+        *(("", energy_table(result), standing(power.measured)) if power.energy else ()),
         *(f"note: {note}" for note in result.notes),
         *([result.trust] if result.trust else []),
     )
@@ -112,15 +114,15 @@ def compare_table(results: Sequence[Result]) -> Group:
     columns += [f"exposed\n({unit})", f"stretched\n({unit})", "energy\n(J)"]
     table = make_table(["strategy"], columns)
     for result in results:
-        shares = percent(result.fraction_of_ideal), percent(result.own_fraction)
-        stretched = result.stretched_s
+        shares = percent(result.fraction_of_ideal), percent(result.overlap.own_fraction)
+        stretched = result.overlap.stretched_s
         add_row(
             table,
             result.strategy,
             f"{result.wall_s / length:.3f}",
             f"{result.speedup:.2f}",
             *shares,
-            f"{result.exposed_s / length:.3f}",
+            f"{result.overlap.exposed_s / length:.3f}",
             MISSING if stretched is None else f"{stretched / length:z.3f}",
             figures(result.energy_j),
         )
@@ -135,12 +137,21 @@ def compare_table(results: Sequence[Result]) -> Group:
         f"{result.strategy}: {note}"
         for result in results
         for note in result.notes
-        if note.startswith((LOSES, OVERLAP_LOSES)) and note not in said
+        if (note.startswith((LOSES, OVERLAP_LOSES)) or note.endswith(STAYS)) and note not in said
     )
     blocks = _times_of_tasks(results, unit, length)
     explained = (fill(text, WIDTH) for text in (FRACTION_EXPLAINED, OWN_EXPLAINED))
-    words = (*explained, *shared, fastest, *warnings)
+    words = (*explained, *shared, fastest, *warnings, *_left_out(results))
     return stack(title, table, *blocks, *words, *([best.trust] if best.trust else []))
+
+
+def _left_out(results: Sequence[Result]) -> Iterator[str]:
+    """Lines on strategies that could not apply, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in getattr(results, "left_out", {}).items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield fill(f"left out: {', '.join(names)}: {reason}", WIDTH)
 
 
 def _times_of_tasks(results: Sequence[Result], unit: str, length: float) -> Iterator[Any]:
@@ -210,3 +221,169 @@ def explain_table(explanation: Mapping[str, Any]) -> Group:
 
 def _share(fraction: float | None) -> str:
     return MISSING if fraction is None else f"{percent(fraction)} %"
+
+
+MB = 1e6
+EXPLAINED = (
+    "of one GPU; misses wait where every line of their set is pending; row hits: of the bytes"
+    " written, 100 % is what\nmemory's efficiencies were measured with"
+)
+
+
+def cache_parts(result: Result) -> tuple[Table | str, ...]:
+    """A row per task; nothing where nobody names a policy."""
+    counted = {name: t.detail["cache"] for name, t in result.tasks.items() if "cache" in t.detail}
+    if not counted:
+        return ()
+    numbers = ["takes lines\n(MB)", "written\n(MB)", "row hits\n(%)", "misses wait\n(%)"]
+    table = make_table(["task", "written lines leave"], [*numbers, "written back\nat its end (MB)"])
+    for name, counts in counted.items():
+        add_row(
+            table,
+            name,
+            counts["write_backs"],
+            figures(counts["inserted_bytes"] / MB),
+            figures(counts["written_bytes"] / MB),
+            percent(counts["row_hits"]),
+            percent(counts["stalls"]),
+            figures(counts["released_bytes"] / MB),
+        )
+    return "", table, EXPLAINED
+
+
+def phase_tables(result: Result) -> list[Table]:
+    """A table for all tasks of *result* that ran in phases; empty where there is none."""
+    phased = {name: task for name, task in result.tasks.items() if task.detail.get("phases")}
+    if not phased:
+        return []
+    unit, length = time_unit(result.wall_s)
+    clocks = [f"{name}\n({unit})" for name in ("start", "end", "sending")]
+    table = make_table(["task", "phase"], ["parts", *clocks, "of its time\n(%)"])
+    for name, task in phased.items():
+        for position, phase in enumerate(task.detail["phases"]):
+            start, end, sending = (phase[key] for key in ("start_s", "end_s", "sending_s"))
+            spans = (f"{time / length:.3f}" for time in (start, end, sending))
+            parts = str(task.detail["parts"]) if position == 0 else ""
+            busy = percent(sending / (end - start)) if end > start else percent(None)
+            add_row(table, "" if position else name, phase["name"], parts, *spans, busy)
+    return [table]
+
+
+def iteration_table(result: IterationResult) -> Group:
+    """Its times in a header, a row per operator class, notes."""
+    unit, length = time_unit(result.wall_s)
+
+    def time(seconds: float) -> str:
+        return f"{seconds / length:.3f} {unit}"
+
+    head = (
+        f"wall {time(result.wall_s)}: computation alone {time(result.compute_s)},"
+        f" communication alone {time(result.communication_s)}\n"
+        f"exposed communication {time(result.overlap.exposed_s)}, operators stretched by"
+        f" {time(result.overlap.stretched_s or 0.0)}\n"
+        f"{figures(result.tokens_per_s)} tokens/s, MFU {percent(result.mfu)} %, energy"
+        f" {figures(result.energy_j)} J, mean power {figures(result.power.average_w)} W\n"
+        f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
+    )
+    columns = [f"busy\n({unit})", f"alone\n({unit})", "share of\nwall (%)"]
+    table = make_table(["operator class"], columns)
+    for name in (*result.overlap.classes, *FURTHER):
+        spent, part = result.overlap.classes.get(name), result.parts.get(name, 0.0)
+        if part or (spent and spent.busy_s):
+            own = (spent.busy_s, spent.exposed_s) if spent else ()
+            cells = [f"{each / length:.3f}" for each in own] or [MISSING, MISSING]
+            add_row(table, name, *cells, percent(part / result.wall_s))
+    add_row(table, "wall", MISSING, MISSING, percent(sum(result.parts.values()) / result.wall_s))
+    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
+    return stack(
+        title,
+        head,
+        table,
+        "alone: time in which only that class runs",
+        "share: time in which operators run is theirs, in equal parts; launches, waiting: nothing"
+        "\nruns until an operator, or a collective, does",
+        *(f"note: {note}" for note in result.notes),
+    )
+
+
+UNVALIDATED = (
+    "energies are not validated: no power was measured, most energies per action are estimates"
+)
+TASKS_WIDTH = (
+    52  # characters for the columns of tasks; where they need more, only the total is shown
+)
+LEAST = 8  # of a column
+
+
+def standing(measured: str) -> str:
+    """A sentence on the trust in a node's energies; *measured* is what its file says of it."""
+    return f"energies were compared with measured power: {measured}" if measured else UNVALIDATED
+
+
+def _shown(result: Result) -> list[str]:
+    """The tasks that have a column: all or none."""
+    return (
+        list(result.tasks)
+        if sum(max(LEAST, len(n)) + 2 for n in result.tasks) <= TASKS_WIDTH
+        else []
+    )
+
+
+def energy_table(result: Result) -> Table:
+    """Energy [J] of all GPUs by component: total, share, mean power, and each task's part.
+
+    Components without energy are left out; idle power belongs to no task.
+    """
+    names = _shown(result)
+    columns = ["energy\n(J)", "share\n(%)", "mean power\n(W)", *(f"{name}\n(J)" for name in names)]
+    table = make_table(["component"], columns)
+    for component, joules in result.power.energy.items():
+        if joules:
+            parts = [result.tasks[name].energy.get(component) for name in names]
+            cells = (MISSING if part is None else figures(part) for part in parts)
+            share, power = percent(joules / result.energy_j), figures(joules / result.wall_s)
+            shown = result.power.component_names.get(component, component)
+            add_row(table, shown, figures(joules), share, power, *cells)
+    table.add_section()
+    total = [figures(result.energy_j), percent(1.0), figures(result.power.average_w)]
+    add_row(table, "in all", *total, *(figures(result.tasks[name].energy_j) for name in names))
+    per_byte = [result.tasks[name].energy_per_byte for name in names]
+    if any(per_byte):
+        cells = (
+            MISSING if value is None else f"{figures(1e12 * value)} pJ/B" for value in per_byte
+        )
+        add_row(table, "per byte moved", *[""] * 3, *cells)
+    return table
+
+
+PARTS_EXPLAINED = (
+    "nothing shared: every task has everything to itself and only waits for others. Each kind of"
+    " sharing adds its column.\nwall is the whole run, exposed the time in which communication runs"
+    " or is waited for and nothing is computed,\nthe others the time in which an operator class"
+    " runs"
+)
+
+
+def parts_lines(parts: Mapping[str, Mapping[str, Any]]) -> tuple[Table, str]:
+    """The table of :func:`parts_rows`, and what its columns mean."""
+    heads, rows = parts_rows(parts)
+    table = make_table(heads[:1], heads[1:])
+    for row in rows:
+        add_row(table, *row)
+    return table, PARTS_EXPLAINED
+
+
+def parts_rows(parts: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Heads, and a row per part, from what it takes where nothing is shared to what it takes.
+    Causes that add nothing to any part have no column.
+    """
+    unit, length = time_unit(max((part["time_s"] for part in parts.values()), default=0.0))
+    causes = dict.fromkeys(cause for part in parts.values() for cause in part["causes_s"])
+    names = [f"+ {cause.replace('_', ' ')}" for cause in causes]
+    heads = ["part", f"nothing shared\n({unit})", *names, f"= together\n({unit})"]
+    rows = []
+    for name, part in parts.items():
+        shares = [part["causes_s"].get(cause, 0.0) / length for cause in causes]
+        values = [part["unshared_s"] / length, *shares, part["time_s"] / length]
+        rows.append([name, *(f"{value:z.3f}" for value in values)])
+    return heads, rows

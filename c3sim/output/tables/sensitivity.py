@@ -101,7 +101,7 @@ def _row(effect: Effect, name: str) -> tuple[str, ...]:
 
 
 def _answer(result: Sensitivity) -> str:
-    """Which parameter moves it most, and over what range it is uncertain."""
+    """The parameter that moves the output most, and the output's uncertain range, in words."""
     name, base = result.output, result.base[result.output]
     assert base is not None  # checked before the work
     answer = f"{name} is {shown(name, base)}"

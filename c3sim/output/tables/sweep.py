@@ -88,7 +88,7 @@ def shown(name: str, value: float | None) -> str:
 
 
 def place_of(plan: Plan, row: dict[str, Any]) -> str:
-    """Which point a row is, by the values that differ among the points."""
+    """The point of a row, by the values that differ among the points."""
     words = [row["scenario"]] if len(plan.scenarios) > 1 else []
     words += [row["strategy"]] if len(plan.strategies) > 1 else []
     for axis in plan.axes:

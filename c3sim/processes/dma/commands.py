@@ -41,7 +41,7 @@ from c3sim.spec.task import Command
 
 
 class Place(NamedTuple):
-    """Where a command is submitted."""
+    """The place at which a command is submitted."""
 
     gpu: int
     engine: int

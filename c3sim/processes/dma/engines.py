@@ -232,7 +232,7 @@ class Engines:
         return self._requests[key]
 
     def stuck(self) -> list[str]:
-        """Where a deadlock is: commands that have not ended, and requests that are not due."""
+        """The place of a deadlock: commands that have not ended, and requests that are not due."""
         return [
             f"gpu{gpu}.dma[{number}] queue {queue} is at a {ring.current}"
             for (gpu, number, _), engine in self._engines.items()

@@ -1,5 +1,5 @@
-"""Which shader engines evolve alike, so that one can stand for all of them; how workgroups and
-clusters are dealt to engines that have room for them, and taken off again.
+"""Shader engines that evolve alike, so that one can stand for all of them; workgroups and clusters
+dealt to engines that have room for them, and taken off again.
 """
 
 from __future__ import annotations

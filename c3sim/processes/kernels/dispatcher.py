@@ -188,8 +188,8 @@ class Dispatcher:
         grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:
-        """Where in each die's order *grid* stops: the first place whose engine has no room, or the
-        end. *assigned*: places each engine of the groups has been given.
+        """The place in each die's order at which *grid* stops: the first place whose engine has no
+        room, or the end. *assigned*: places each engine of the groups has been given.
         """
         if not self.in_order:
             return grid.last

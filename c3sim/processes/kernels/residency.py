@@ -1,4 +1,4 @@
-"""Which compute units hold which workgroups, engine by engine, and how many more of them fit.
+"""The workgroups on compute units, engine by engine, and the number of further ones that fit.
 
 Units in the same state are counted, not listed. Where a die is one engine to the dispatch rule but
 clusters must not straddle its real ones, units carry the *label* of theirs. Workgroups then go to
@@ -20,7 +20,7 @@ REMEMBERED = 5000
 
 @dataclass(frozen=True, slots=True)
 class GridShape:
-    """How a grid spreads. *cluster*: workgroups, a divisor of all, that start together."""
+    """The spread of a grid. *cluster*: workgroups, a divisor of all, that start together."""
 
     workgroups: int
     mask: Mask
@@ -141,7 +141,7 @@ class Residency:
         return rooms
 
     def _fitting(self, residents: Residents, number: int) -> int:
-        """How many more workgroups of grid *number* fit on a unit with *residents*."""
+        """The number of further workgroups of grid *number* fit on a unit with *residents*."""
         fitting = self._fits.get((number, residents))
         if fitting is None:
             fitting = self._fits[number, residents] = self._beside(residents, self.claims[number])

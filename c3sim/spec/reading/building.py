@@ -62,8 +62,8 @@ def hold(workgroups: int, time: str, **fields: Any) -> TaskFields:
 
 
 def from_mapping(given: Mapping[str, Any]) -> specs.Workload | LoadedIteration:
-    """What ``run`` takes as a mapping: a workload, or an iteration where it says ``kind:
-    iteration``; schema and name may be left out. Raises InputErrors.
+    """A workload made of a mapping, or an iteration where that says ``kind: iteration``; schema and
+    name may be left out. Raises InputErrors.
     """
     whole = {"schema": 1, **given}
     if whole.get("kind") == "iteration":

@@ -32,7 +32,7 @@ _ONE_STEP = re.compile(r"\[(\d+)\]|'([^']*)'|\"([^\"]*)\"|([\w-]+)")
 
 
 class Place(NamedTuple):
-    """Where a value stands; *like*: the name of the file it was taken over from, if it was."""
+    """The place of a value; *like*: the name of the file it was taken over from, if it was."""
 
     file: str = ""
     line: int = 0
@@ -80,7 +80,7 @@ class Document:
         return "" if path == root else path.removeprefix(f"{root}.")
 
     def place_of(self, container: object, step: Step, else_: Place) -> Place:
-        """Where the entry *step* of *container* stands; *else_*: of data that is in no file."""
+        """The place of the entry *step* of *container*; *else_*: of data that is in no file."""
         known = self.places.get(id(container))
         return known[1].get(step, else_) if known is not None else else_
 
@@ -174,7 +174,7 @@ def read_yaml(text: str, file: str, errors: list[InputError]) -> Document | None
 
 
 class _Hopeless(Exception):
-    """What is wrong with the document as a whole, and the line."""
+    """A mistake of the document as a whole, and its line."""
 
 
 def _line(event: Any) -> int:

@@ -234,7 +234,7 @@ def _truth(tree: ast.expr, lookup: Lookup) -> Any:
     return True
 
 
-#: What a name may hold instead of a number with an SI unit.
+#: A name's value instead of a number with an SI unit.
 WORDS, TRUTH = "words", "true or false"
 Powers = dict[str, float]
 Kind = Powers | str | None  # of a number; WORDS or TRUTH; None: cannot be told
@@ -315,7 +315,7 @@ class _Checker:
         return kinds[0]
 
     def kind(self, tree: ast.expr) -> Kind:
-        """What *tree* is worth: powers of the dimensions, words, or a truth."""
+        """The kind of *tree*'s value: powers of the dimensions, words, or a truth."""
         if (name := name_of(tree)) is not None:
             unit = self.unit_of(name)
             return unit if unit in (WORDS, TRUTH, None) else dict(dimension(unit or ""))

@@ -12,7 +12,7 @@ What was fitted on the other one is scaled with what the file changes, where it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -71,7 +71,7 @@ def load_hardware(path_or_name: str | Path) -> LoadedNode:
     document = _merged("node", library.find("node", path_or_name))
     node, leaves, like = _read(Node, document)
     node, leaves, inherited = carry(node, leaves, document.bases)
-    refuse_contradictions(node, leaves)
+    refuse_contradictions(node, leaves, [document.place.file, *document.roots])
     found = tuple(implausible(node))
     return LoadedNode(node=node, provenance=leaves, like=like, inherited=inherited, warnings=found)
 
@@ -95,12 +95,14 @@ def load_gpu(path_or_name: str | Path) -> LoadedNode:
     )
 
 
-def refuse_contradictions(node: Node, leaves: Mapping[str, Leaf]) -> None:
-    """Nothing, or raises InputErrors: numbers that exclude each other, with file and line."""
-    wrong = [
-        InputError(why, path, leaves[path].file, leaves[path].line)
-        for path, why in contradictions(node)
-    ]
+def refuse_contradictions(node: Node, leaves: Mapping[str, Leaf], files: Sequence[str]) -> None:
+    """Nothing, or raises InputErrors: numbers that exclude each other, at the one in the first of
+    *files*.
+    """
+    wrong = []
+    for path, why, other in contradictions(node):
+        own = min((leaves[path], leaves[other]), key=lambda leaf: files.index(leaf.file))
+        wrong.append(InputError(why, path, own.file, own.line))
     if wrong:
         raise InputErrors(wrong)
 

@@ -87,7 +87,7 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 
 def mistakes(error: ValidationError, root: Any, document: Document) -> Iterator[InputError]:
-    """What is wrong with *document*, which was to be a *root*, in the words of :mod:`c3sim`."""
+    """The mistakes in *document*, which was to be a *root*, in the words of :mod:`c3sim`."""
     for entry in error.errors(include_url=False):
         spot = _Spot(root, document).reach(entry["loc"])
         too_few = entry["type"] == "too_short" and len(spot.bare) < entry["ctx"]["min_length"]

@@ -62,7 +62,7 @@ _ALSO = {"gpu.dma_engines.engines": "gpu.dma_engines.count"}
 
 
 class _Target(NamedTuple):
-    """Where a path leads: the *value* there, what it may be, and the *steps* from the *root*."""
+    """The target of a path: the *value* there, what it may be, and the *steps* from the *root*."""
 
     root: BaseModel
     steps: tuple[str, ...]
@@ -177,7 +177,9 @@ def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
 
 
 def _interpret(text: str) -> object:
-    """What a text on the command line means: an unquoted value of a file, or a list in brackets."""
+    """The value that a text on the command line means: an unquoted value of a file, or a list in
+    brackets.
+    """
     if text.lstrip().startswith("["):
         try:
             return json.loads(text)
@@ -216,7 +218,7 @@ def _leaves(value: Any, path: str) -> list[str]:
 
 
 def _entries(value: Any) -> dict[str, Any]:
-    """What a path can go on to: name in files -> inner value; nothing from a single value. A list
+    """The next steps of a path: name in files -> inner value; nothing from a single value. A list
     of models that have a kind is gone through by kind.
     """
     if isinstance(value, BaseModel):
@@ -229,7 +231,7 @@ def _entries(value: Any) -> dict[str, Any]:
 def _into(
     value: Any, annotation: Any, step: str, workload: Workload | None = None
 ) -> tuple[Any, Any] | None:
-    """What *step* of a path leads to from *value*, and what that may be; None: nothing."""
+    """The value that *step* of a path leads to from *value*, and its annotation; or None."""
     entries = _entries(value)
     if isinstance(value, BaseModel):
         annotation = type(value)
@@ -266,7 +268,7 @@ def _rebuilt(value: Any, steps: tuple[str, ...], si: Any, path: str) -> Any:
 
 
 def _resolve(node: Node, workload: Workload, path: str) -> _Target:
-    """Where *path* leads; of a path to several tasks, the first of them."""
+    """The target of *path*; of a path to several tasks, the first of them."""
     path = expanded(workload, path)[0]
     given, path = path, canonical(path)
     first, *rest = path.split(".")

@@ -133,7 +133,7 @@ def _with_sources(model: Schema) -> None:
 
 
 def _sourced(schema: Schema) -> Schema:
-    """What a file has in the place of a value of *schema*: an entry, where it is a number; words
+    """The schema of a file's entry for a value of *schema*: an entry, where it is a number; words
     with or without a source.
     """
     if "anyOf" in schema:

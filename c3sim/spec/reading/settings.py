@@ -66,7 +66,7 @@ class Settings(dict[str, Any]):
 
 
 def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:
-    """What *given* sets: a mapping, or the file of that path. Raises InputErrors."""
+    """The settings in *given*: a mapping, or the file of that path. Raises InputErrors."""
     if isinstance(given, Settings):
         return given
     return read_settings(Path(given)) if isinstance(given, str | PathLike) else Settings(given)
@@ -157,7 +157,7 @@ def remarks(
         values += left_behind(loaded.provenance, loaded.node, node, of_node)
     yield from notes_on([each for each in values if _may_be_used(each.path, node, workload)])
     if of_node:
-        yield from (f"contradiction: {path} {why}" for path, why in contradictions(node))
+        yield from (f"contradiction: {path} {why}" for path, why, _ in contradictions(node))
     yield from implausible(node) if of_node else loaded.warnings
     yield from too_large(workload)
 
@@ -183,7 +183,7 @@ def _shown(value: object, unit: str) -> str:
 
 
 def _shape(node: Node, path: str) -> str:
-    """What becomes of the links of a node with another number of GPUs."""
+    """The links of a node with another number of GPUs."""
     if path != "gpus" or node.links.topology != "full_mesh":
         return ""
     return f", a full mesh: {(node.gpus - 1) * node.links.per_peer} links per GPU"

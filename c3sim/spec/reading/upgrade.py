@@ -46,7 +46,7 @@ class Upgrade:
 
 
 def upgrade(path: Path) -> Upgrade:
-    """What becomes of the hardware file *path*; nothing is written. Raises InputErrors."""
+    """The hardware file *path* in the present schema; nothing is written. Raises InputErrors."""
     text, errors = read_text(path), list[InputError]()
     read_yaml(text, display(path), errors)
     raise_all(errors)
@@ -153,7 +153,7 @@ def _fits(text: str, entries: dict[Keys, Entry]) -> Found:
 
 
 def _between(text: str, entry: Entry) -> str:
-    """What separates *entry* from the next one: a comma, or a new line as far to the right."""
+    """The text between *entry* and the next one: a comma, or a new line as far to the right."""
     line = text.rfind("\n", 0, entry.key[0]) + 1
     before = text[line : entry.key[0]]
     return ", " if before.strip() else f"\n{before}"

@@ -61,7 +61,7 @@ def _entries(node: yaml.Node | None, above: Keys) -> Iterator[Entry]:
 
 
 def _end(node: yaml.Node) -> int:
-    """Where *node* ends. A block mapping ends with its last value; comments after it stay."""
+    """The end of *node*. A block mapping ends with its last value; comments after it stay."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last)

@@ -4,22 +4,19 @@ out of it.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import c3sim
-from c3sim.cli.app import app
 from c3sim.experiments.cases import collective_of, workload_cases
-from c3sim.experiments.papers import c3_variants as study_module
-from c3sim.experiments.papers.c3_variants import CHOOSERS, SAME, host_name, summed_regrets, winner
+from c3sim.experiments.papers.c3_variants import CHOOSERS, summed_regrets
 from c3sim.experiments.study import Options, Row, StudyResult, named_kind, run_study
-from c3sim.output.kit.text import percent
+from c3sim.experiments.subjects import variants as study_module
+from c3sim.experiments.subjects.variants import SAME, host_name
 from c3sim.simulation.runs import isolated
-from c3sim.spec.reading.loading import load_hardware, load_study, parse_workload
+from c3sim.spec.reading.loading import load_study, parse_workload
 from c3sim.spec.workload import HostThreads
 from c3sim.strategies import dma_variants
 from c3sim.strategies.rewrites import baseline
@@ -130,17 +127,7 @@ def test_nothing_is_regretted_where_there_is_one_variant(
     assert {entry.max for entry in found.choosers} == {0.0}
 
 
-def test_other_processes_find_the_same(study: StudyResult, path: Path) -> None:
-    assert run_c3_variants(path, Options(n_jobs=2)).rows == study.rows
-
-
-def test_progress_is_reported(path: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
-    run_c3_variants(path, Options(progress=lambda *told: seen.append(told)))
-    assert seen[-1] == ("scenarios", 18, 18) and seen == sorted(seen)
-
-
-# What has to come out
+# Published findings that have to come out
 
 
 def test_conccl_latte_regrets_little(study: StudyResult) -> None:
@@ -183,7 +170,7 @@ def test_a_hidden_broadcast_disturbs_the_gemm_less(study: StudyResult) -> None:
 
 
 def by_memory(variant: str) -> Any:
-    """What memory costs an 8192^3 GEMM beside a prelaunched all-gather of 256 MiB."""
+    """The cost by memory of an 8192^3 GEMM beside a prelaunched all-gather of 256 MiB."""
     gather = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "backend": "dma"}
     gemm = {"kind": "gemm", **dict.fromkeys("mnk", 8192)}
     tasks = {"g": gemm, "c": {**gather, "variant": variant}}
@@ -194,17 +181,9 @@ def by_memory(variant: str) -> Any:
 # Its shape
 
 
-def test_the_result_is_plain_data(study: StudyResult) -> None:
-    plain = study.to_dict()
-    assert json.loads(json.dumps(plain)) == plain
-    assert {"name", "node", "rows", "choosers", "published"} <= set(plain)
-    assert {"wall_s", "alone_s"} <= set(plain["rows"][0]["variants"]["pcpy"])
-    assert {row.host for row in study.rows} == {DIRECT, RUNTIME}
-
-
 def test_regrets_are_summed_up_per_host(study: StudyResult) -> None:
-    """Of 0, 10 and 20 %: mean 10 %, 90th percentile 18 % (between the last two), one as good as the
-    best.
+    """Regrets of 0, 10 and 20 %: mean 10 %, 90th percentile 18 % (between the last two), one as
+    good as the best.
     """
     rows = [
         Row(
@@ -243,37 +222,7 @@ def test_the_packaged_studies(name: str, cases: int) -> None:
     assert len(hosts) == (1 if name == "c3-latte" else 4) and DIRECT in hosts
 
 
-def test_it_runs_on_other_nodes(path: Path) -> None:
-    found = run_c3_variants(path, Options(node=load_hardware("h200-2").node, n_jobs=1))
-    assert set(found.rows[0].variants) == {"pcpy", "pcpy_pl", "b2b", "b2b_pl"}
-
-
 # Tables and picture
-
-
-def test_tables_and_files(path: Path, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["study", str(path), "--out", str(tmp_path / "out")])
-    assert result.exit_code == 0
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        "small.json",
-        "small.png",
-        "small.txt",
-    ]
-    text = (tmp_path / "out" / "small.txt").read_text(encoding="utf-8")
-    assert "regret of ways to choose a variant" in text and "best variant without prelaunch" in text
-    assert text.count("wall time over the ideal one (x)") == 4  # two hosts, two operations
-    assert "\x1b" not in text
-    assert text.count(" conccl_latte ") >= 2
-
-
-def test_what_pcpy_loses(study: StudyResult) -> None:
-    found = row(study, SHORT, "all_gather", 4)
-    assert winner(found) == f"{found.good[0]} {percent(found.regret['pcpy'])}"
-    walls = walls_of(found)
-    later = min(wall for name, wall in walls.items() if not name.endswith("_pl"))
-    lost = percent(walls["pcpy"] / later - 1)
-    shown = winner(found, "good_not_prelaunched")
-    assert shown in ("pcpy", f"{found.good_not_prelaunched[0]} {lost}")
 
 
 def test_it_can_be_drawn(study: StudyResult, tmp_path: Path) -> None:

@@ -4,9 +4,15 @@ import json
 
 import pytest
 
-from c3sim.experiments.papers.cache_policies import POLICIES, STATIC, class_of
 from c3sim.experiments.study import Options, run_study
-from c3sim.experiments.subjects.applications import Machines, guesses, launches_of
+from c3sim.experiments.subjects.applications import (
+    POLICIES,
+    STATIC,
+    Machines,
+    class_of,
+    guesses,
+    launches_of,
+)
 from c3sim.spec.reading.loading import load_study
 
 STUDY = load_study("cache-policies")
@@ -51,10 +57,6 @@ def test_the_published_machine_is_a_node_at_the_middle_of_the_guesses():
     assert node.gpu.compute_unit_count == 64
     assert node.gpu.shared_cache == 4 * 2**20
     assert node.gpu.cache_policies.evicted_together == pytest.approx(8**0.5)
-
-
-def test_every_shape_has_a_source():
-    assert all(application.source for application in STUDY.applications.values())
 
 
 def test_accesses_follow_from_shapes():

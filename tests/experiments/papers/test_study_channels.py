@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 import c3sim
-from c3sim.experiments.study import Row, StudyResult, named_kind
+from c3sim.experiments.study import Row, StudyResult
 from c3sim.models.gemm import plan_gemm
-from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Gemm
 
 MINE = """\
@@ -92,23 +89,3 @@ def test_the_knee_has_the_least_loss_for_a_byte(result: StudyResult) -> None:
     knees = {(knee.node, knee.gemm): knee.channels for knee in result.knees}
     assert knees["h200-4", "decode"] == 4  # the most that cost nothing
     assert knees["mi300x-8", "medium"] == 56  # the first ones are paid for
-
-
-def test_prices_are_since_the_number_before(result: StudyResult) -> None:
-    rows = curve(result, "mi300x-8", "decode")
-    assert rows[2].gemm_cost_per_channel is None
-    cost = (rows[24].gemm_beside_s / rows[8].gemm_beside_s - 1) / 16
-    assert rows[24].gemm_cost_per_channel == pytest.approx(cost)
-
-
-def test_tables_picture_and_json(result: StudyResult, tmp_path: Path) -> None:
-    assert len([part for part in named_kind("channels").tables(result) if part]) == 3
-    named_kind("channels").picture(result, tmp_path / "channels.png")
-    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert {"rows", "knees", "name", "node"} <= data.keys()
-
-
-def test_the_packaged_study_has_four_kinds_of_gemm_on_three_machines() -> None:
-    study = load_study("channels")
-    assert len(study.scenarios) == 4
-    assert study.nodes == ("mi300x-8", "h200-8", "h200-4")

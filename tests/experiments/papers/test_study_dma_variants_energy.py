@@ -9,28 +9,16 @@ from typing import Any
 import pytest
 
 import c3sim
-from c3sim.experiments.savings import band, intervals_of, total
 from c3sim.experiments.study import StudyResult, named_kind
-from c3sim.spec.hardware import Node
+from c3sim.experiments.subjects.programs import band, intervals_of, total
 from c3sim.spec.reading.loading import load_hardware
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def result() -> StudyResult:
-    return run()
-
-
-@pytest.fixture(scope="module")
-def study(result: StudyResult) -> dict[str, Any]:
-    return result.to_dict()
-
-
-def run(node: Node | None = None) -> StudyResult:
-    found = c3sim.study("dma-latte", node=node)
-    assert isinstance(found, StudyResult)
-    return found
+def study(dma_latte: StudyResult) -> dict[str, Any]:
+    return dma_latte.to_dict()
 
 
 def row(study: dict[str, Any], operation: str, size: int) -> dict[str, Any]:
@@ -136,14 +124,14 @@ def test_small_collectives_are_idle_power(study: dict[str, Any]) -> None:
 
 
 def test_without_intervals_there_is_no_band_and_without_published_figures_no_comparison() -> None:
-    other = run(load_hardware("teaching-4").node)
+    other = c3sim.study("dma-latte", node="teaching-4")
     saving = other.energy.rows[0].variants["pcpy"].over_rccl["power"]
     assert saving["low"] is saving["high"] is None and "large" not in other.to_dict()["energy"]
     assert list(named_kind("dma_variants").claims(other)) == []
 
 
-def test_savings_stand_beside_the_published_ones(result: StudyResult) -> None:
-    found = {claim.what: claim for claim in named_kind("dma_variants").claims(result)}
+def test_savings_stand_beside_the_published_ones(dma_latte: StudyResult) -> None:
+    found = {claim.what: claim for claim in named_kind("dma_variants").claims(dma_latte)}
     saved = found["all_gather, pcpy: power saved over compute units"]
     assert (saved.low, saved.high, saved.holds) == (0.32, 0.32, True)
     assert found["all_gather, bcst: power saved over pcpy"].low == 0.03

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -35,7 +34,7 @@ def result() -> StudyResult:
 
 
 def test_slices_follow_the_order_that_knows_of_communication() -> None:
-    """Of four GPUs' results three quarters are remote: slice 8 of 8 after 75 %, or after all."""
+    """Three quarters of four GPUs' results are remote: slice 8 of 8 after 75 %, or after all."""
 
     def shares(late: bool) -> list[str]:
         tasks = fused_tasks(NODE, EMBEDDING, replace(HOW, late=late))
@@ -89,28 +88,10 @@ def test_it_says_where_fusing_loses(result: StudyResult) -> None:
     assert max(savings.values()) < 0.7
 
 
-def test_summaries_are_of_the_rows(result: StudyResult) -> None:
-    for operator, summary in result.summary.items():
-        savings = [row.saving for row in result.rows if row.operator == operator]
-        assert summary.mean_saving == pytest.approx(sum(savings) / len(savings))
-        assert summary.max_saving == max(savings)
-    for row in result.rows:
-        assert row.saving == pytest.approx(1 - row.fused_s / row.unfused_s)
-
-
 def test_a_step_saves_no_more_than_the_exchange_has(result: StudyResult) -> None:
     step = result.training
     assert step is not None and step.nodes == 128
     assert 0 < step.saving < step.exchange_share
-
-
-def test_the_data_are_as_asked_for(result: StudyResult) -> None:
-    plain = json.loads(json.dumps(result.to_dict()))
-    names = {"operator", "nodes", "gpus", "configuration", "unfused_s", "fused_s", "saving"}
-    assert names <= set(plain["rows"][0])
-    operators = {"embedding_all_to_all", "gemv_all_reduce", "gemm_all_to_all"}
-    assert set(plain["summary"]) == operators
-    assert set(plain["summary"]["gemv_all_reduce"]) == {"mean_saving", "max_saving"}
 
 
 def test_it_can_be_asked_of_another_node_and_drawn(tmp_path) -> None:

@@ -1,11 +1,10 @@
-"""What policies gain beside collectives: the study, and single mechanisms of it."""
+"""Gains of policies beside collectives: the study, and single mechanisms of it."""
 
 import pytest
 
-import c3sim
 from c3sim.errors import InputError, InputErrors
-from c3sim.experiments.papers.keep_or_stream import NONE, TRIED, warm
 from c3sim.experiments.study import Options, run_study
+from c3sim.experiments.subjects.policies import NONE, TRIED, warm
 from c3sim.simulation.runs import run_once
 from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
 from c3sim.spec.reading.checks.on_node import check_on_node
@@ -87,10 +86,6 @@ def test_a_policy_at_a_level_that_is_not_there_is_refused():
         check_on_node(workload, H200)
     with pytest.raises(InputErrors, match="gives no cache_policies"):
         check_on_node(workload, load_hardware("teaching-4").node)
-
-
-def test_the_packaged_study_loads():
-    assert c3sim.load_workload("fsdp-layer").tasks["gather"].size == 2 * 855_638_016
 
 
 def test_a_policy_is_a_path_that_can_be_set():

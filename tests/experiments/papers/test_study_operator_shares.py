@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.iterations import iteration_cases
 from c3sim.experiments.papers.operator_shares import share
-from c3sim.experiments.study import StudyResult, named_kind
+from c3sim.experiments.study import StudyResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.reading.loading import load_hardware, load_study
 
@@ -91,12 +90,6 @@ def test_claims_are_figures_of_the_rows(result: StudyResult) -> None:
     assert share(few, "non-gemm") == pytest.approx(
         1 - few.shares["gemm"] - few.attention_gemm_share
     )
-
-
-def test_tables_and_picture(result: StudyResult, tmp_path: Path) -> None:
-    assert len([part for part in named_kind("operator_shares").tables(result) if part]) == 1
-    named_kind("operator_shares").picture(result, tmp_path / "shares.png")
-    assert (tmp_path / "shares.png").stat().st_size > 10_000
 
 
 def cases(**scenario: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,8 @@ import pytest
 
 import c3sim
 from c3sim.errors import InputErrors
-from c3sim.experiments.study import StudyResult, named_kind
+from c3sim.experiments.study import StudyResult
 from c3sim.experiments.subjects.pieces import FOUR
-from c3sim.output.kit.grid import rendered
 
 TEXT = """\
 schema: 1
@@ -38,19 +35,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     found = c3sim.study(file, n_jobs=1)
     assert isinstance(found, StudyResult)
     return found
-
-
-def test_the_result_has_its_shape(result: StudyResult) -> None:
-    data = result.to_dict()
-    assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert {"scenarios", "heuristic", "max_speedup"} <= set(data)
-    assert set(data["heuristic"]) >= {"hit_rate", "mean_loss"}
-    assert len(data["scenarios"]) == 3 * 2 * 2
-    wanted = {"pieces", "time_s", "speedup", "decomposition_loss", "contention_loss"}
-    for row in data["scenarios"]:
-        assert {"gemm", "node", "collective", "schedules", "best", "heuristic", "loss"} <= set(row)
-        for outcome in row["schedules"].values():
-            assert wanted <= set(outcome)
 
 
 def test_what_has_to_hold_of_every_scenario(result: StudyResult) -> None:
@@ -92,16 +76,6 @@ def test_the_heuristic_is_scored_on_gemms_that_it_has_not_seen(result: StudyResu
     unseen = [row for row in engines if not row.fitted]
     assert score.scenarios == len(unseen) == 2
     assert score.hit_rate == sum(row.loss == 0 for row in unseen) / 2
-
-
-def test_it_prints_and_draws(result: StudyResult) -> None:
-    from rich.console import Console
-
-    printed, kind = StringIO(), named_kind("pieces")
-    Console(width=160, file=printed).print(*rendered(kind.tables(result)))
-    text = printed.getvalue()
-    assert "all_gather on mi300x-8, by engines" in text and "which of the four" in text
-    assert len(kind.picture(result).axes) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ import c3sim
 from c3sim.errors import InputError
 from c3sim.experiments.iterations import iteration_cases, most_layers
 from c3sim.experiments.papers.training_overlap import limited_by
-from c3sim.experiments.study import Row, StudyResult, named_kind
+from c3sim.experiments.study import Row, StudyResult
 from c3sim.iterations.memory import memory_bytes
 from c3sim.spec.reading.loading import load_hardware, load_study
 
@@ -116,9 +115,3 @@ def test_a_model_of_which_nothing_fits_is_refused() -> None:
     small = case.node.model_copy(update={"gpu": gpu.model_copy(update={"hbm": hbm})})
     with pytest.raises(InputError, match="not one layer fits a GPU of mi300x-8"):
         most_layers(type(case)(name=case.name, file=case.file, loaded=case.loaded, node=small))
-
-
-def test_tables_and_picture(result: StudyResult, tmp_path: Path) -> None:
-    assert len([part for part in named_kind("training_overlap").tables(result) if part]) == 1
-    named_kind("training_overlap").picture(result, tmp_path / "overlap.svg")
-    assert (tmp_path / "overlap.svg").stat().st_size > 10_000

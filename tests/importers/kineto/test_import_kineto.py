@@ -105,7 +105,7 @@ def made(kind: str, start: float, duration: float, device: str) -> Kernel:
 
 
 def measured(given, kernels: list[Kernel]) -> dict:
-    """What the only record of *kernels* has as measured."""
+    """The measured part of the only record of *kernels*."""
     collector = Collector("a trace", given())
     add_trace(collector, kernels, Origin(suite="made", software="none", facts=""))
     (record,) = collector.result().records

@@ -1,4 +1,4 @@
-"""What kernels' names tell."""
+"""The meaning of kernels' names."""
 
 from __future__ import annotations
 

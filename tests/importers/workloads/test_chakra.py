@@ -98,7 +98,7 @@ def test_dependencies_are_followed_through_the_host(tmp_path: Path) -> None:
     ],
 )
 def test_comm_size_is_what_goes_in(tmp_path: Path, number: int, op: str, size: int) -> None:
-    """Of an all-gather on two GPUs the full buffer is twice that."""
+    """The full buffer of an all-gather on two GPUs is twice that."""
     attr = {"comm_type": number, "comm_size": 2**24}
     (task,) = tasks(imported(tmp_path, made(1, "c", COLLECTIVE, attr=attr)))
     assert (task["op"], task["size"]) == (op, size)

@@ -33,14 +33,16 @@ def command():
     )
 
 
-@pytest.mark.parametrize("step", [2, 3])
-def test_a_real_step_is_replayed_within_5_percent(command, tmp_path, step):
-    """Both ranks, from their folder. The file holds what the replay ran."""
+def test_a_real_step_is_replayed_within_5_percent(command, tmp_path):
+    """Both ranks, from their folder. The file holds what the replay ran. Two steps went before it
+    at the power limit: it is a turn of a loop. What a GEMM took alone it took at the limit's clock,
+    so an idle GPU is faster: the model says so, and the file.
+    """
     out = tmp_path / "step.yaml"
-    done = command(JOB, "--iteration", step, "--out", out, "--json")
+    done = command(JOB, "--iteration", 2, "--out", out, "--json")
     shown = json.loads(done.stdout)
     assert done.exit_code == 0, done.stderr
-    assert shown["iteration"] == f"ProfilerStep#{step}"
+    assert shown["iteration"] == "ProfilerStep#2"
     assert shown["wall_s"] == pytest.approx(0.049, rel=0.01)
     assert abs(shown["error"]) < 0.05
     assert 0 < shown["exposed_s"] < 0.003
@@ -48,6 +50,8 @@ def test_a_real_step_is_replayed_within_5_percent(command, tmp_path, step):
     kinds = [task.kind for task in workload.tasks.values()]
     assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
     assert all(guess in workload.description for guess in shown["guessed"])
+    assert workload.host.loop is not None and workload.host.loop.iterations == 4
+    assert "were taken at the power limit" in workload.description
 
 
 def test_a_step_at_a_lowered_clock_is_replayed_at_it(command, tmp_path):
@@ -106,15 +110,3 @@ def test_wrong_options_are_refused(command, tmp_path):
     assert both.exit_code == 2 and "traces of ranks 0, 0" in both.stderr
     missing = command(JOB / "rank0.json.gz", "--iteration", 7)
     assert missing.exit_code == 2 and "iterations marked: 2, 3" in missing.stderr
-
-
-def test_a_step_at_the_power_limit_is_a_turn_of_a_loop(command, tmp_path):
-    """Two steps went before the second. What a GEMM took alone it took at the limit's clock, so an
-    idle GPU is faster: the model says so, and the file.
-    """
-    out = tmp_path / "step.yaml"
-    done = command(JOB, "--iteration", 2, "--out", out)
-    workload = load_workload(str(out))
-    assert workload.host.loop is not None and workload.host.loop.iterations == 4
-    assert "were taken at the power limit" in workload.description
-    assert "wrote" not in done.stderr and "replay: " in done.stderr

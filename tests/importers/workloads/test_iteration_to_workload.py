@@ -75,7 +75,7 @@ def test_another_kernel_has_its_shortest_time_alone_and_its_operands() -> None:
 
 
 def test_a_collective_has_its_size_and_no_time_of_its_own() -> None:
-    """Of a trace of one rank nobody knows how long its peers let it wait."""
+    """From a trace of one rank nobody knows how long its peers let it wait."""
     gather = tasks(two_layers())["all_gather_3"]
     assert (gather["op"], gather["size"], gather["channels"]) == ("all_gather", 64 * 2**20, 16)
     assert not {"time", "speed", "peers_late"} & set(gather)

@@ -1,4 +1,4 @@
-"""What kernels wait for, which part is an iteration, who came last to a collective."""
+"""Waits of kernels, the part that is an iteration, the rank that came last to a collective."""
 
 from __future__ import annotations
 

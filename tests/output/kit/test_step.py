@@ -1,4 +1,4 @@
-"""Where a step went: each moment is of what computes, else of communication alone, else idle."""
+"""The time of a step: each moment is of what computes, else of communication alone, else idle."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How numbers are written, and arithmetic on step functions."""
+"""The style of numbers, and arithmetic on step functions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is in the page: every point, runs that agree with the results, nothing from elsewhere."""
+"""Contents of the page: every point, runs that agree with the results, nothing from elsewhere."""
 
 import dataclasses
 import json
@@ -78,18 +78,8 @@ def test_the_same_results_give_the_same_page(results, table, page):
     assert again == page.read_text(encoding="utf-8")
 
 
-def test_processes_change_nothing(table, page):
-    again, _ = render(table, command="c3sim sweep pages.yaml --report page.html", jobs=2)
-    assert again == page.read_text(encoding="utf-8")
-
-
 def test_names_are_text_not_markup(page):
     assert "small </script> one" not in page.read_text(encoding="utf-8").split('id="data">')[1]
-
-
-def test_fewer_timelines_when_asked(table):
-    text, count = render(table, most=5, jobs=1)
-    assert count == 5 == len(data_of(text)["runs"])
 
 
 def test_a_run_that_differs_from_the_results_says_so(table):

@@ -1,10 +1,10 @@
-"""Which points are run again."""
+"""The points that are run again."""
 
 from itertools import pairwise
 
 import pytest
 
-from c3sim.output.page.picked import picked
+from c3sim.output.page.data import picked
 from c3sim.output.results.table import make_table
 
 

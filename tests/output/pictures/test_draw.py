@@ -5,8 +5,7 @@ from chart_case import TORNADO, columns, table
 
 from c3sim.errors import InputError
 from c3sim.output.pictures.draw import draw_results
-from c3sim.output.results.table import make_table
-from c3sim.output.results.where import select
+from c3sim.output.results.table import make_table, select
 
 
 def texts(axes):

@@ -1,13 +1,11 @@
-"""Which picture suits the data, and what cannot be drawn."""
+"""The picture that suits the data, and data that cannot be drawn."""
 
 import pytest
 from chart_case import columns, table
 
 from c3sim.errors import InputError
 from c3sim.output.pictures.kind import plan_picture
-from c3sim.output.results.choice import front
-from c3sim.output.results.table import make_table
-from c3sim.output.results.where import select
+from c3sim.output.results.table import front, make_table, select
 
 
 def sides(found):

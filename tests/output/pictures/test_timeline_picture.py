@@ -203,7 +203,7 @@ def test_what_cannot_be_drawn(result, tmp_path):
 
 
 def test_power_by_component_is_a_panel_with_a_key_of_its_own(result):
-    """Where the counter knows components; their areas lie on each other up to the total."""
+    """If the counter knows components; their areas lie on each other up to the total."""
     power = next(counter for counter in result.trace.counters if counter.name == "gpu0.power")
     idle = [140.0] * len(power.values)
     parts = {"compute_units": [value - 140.0 for value in power.values], "idle": idle}

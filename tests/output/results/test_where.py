@@ -4,7 +4,7 @@ import pytest
 from chart_case import table
 
 from c3sim.errors import InputError
-from c3sim.output.results.where import select
+from c3sim.output.results.table import select
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from c3sim.output.kit.folds import folds
 from c3sim.output.kit.layout import show
+from c3sim.output.kit.step import folds
 from c3sim.output.tables import run as tables
+from c3sim.result import OverlapResult, PowerResult, RankResult
 
 
 def lines(renderable, width=160):
@@ -35,7 +36,9 @@ def test_run_has_the_whole_then_a_row_per_task(result):
 
 
 def test_a_short_run_is_in_microseconds_and_a_lone_task_has_no_fraction(result):
-    short = replace(result, wall_s=25e-6, serial_s=25e-6, fraction_of_ideal=None, own_fraction=None)
+    short = replace(
+        result, wall_s=25e-6, serial_s=25e-6, fraction_of_ideal=None, overlap=OverlapResult()
+    )
     text = "\n".join(lines(tables.run_table(short)))
     assert "wall 25.000 us" in text and "(us)" in text and "(ms)" not in text
     assert "fraction of ideal -, own fraction -" in text
@@ -97,7 +100,7 @@ def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, explanation, c
 
 
 def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result):
-    """Of 2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J
+    """2.25 J in 3 ms, 750 W: 1.5 J (500 W) in compute units, all of them the GEMM's, and 0.75 J
     idle.
     """
     gemm = replace(result.tasks["gemm"], energy={"compute_units": 1.5, "hbm": 0.0})
@@ -107,10 +110,10 @@ def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result
         tables.run_table(
             replace(
                 result,
-                energy=energy,
-                average_power_w=750.0,
-                gpus=3,
-                component_names={"compute_units": "CU"},
+                power=PowerResult(
+                    average_w=750.0, energy=energy, component_names={"compute_units": "CU"}
+                ),
+                ranks=RankResult(count=3, folded=True, events=42),
                 tasks={"gemm": gemm, "gather": gather},
             )
         )
@@ -149,7 +152,7 @@ def test_the_yardstick_of_a_fraction_is_said_where_it_is_shown(result):
 
 
 def layers(result, count=100):
-    """Of each layer a gather in one stream and two GEMMs in another."""
+    """A gather per layer in one stream and two GEMMs in another."""
     gemm, gather = result.tasks["gemm"], result.tasks["gather"]
     tasks = {}
     for i in range(count):

@@ -97,7 +97,7 @@ def test_a_swap_serves_both_gpus_of_a_pair() -> None:
 
 
 def test_a_gpu_without_swaps_of_its_own_ends_with_its_peer() -> None:
-    """Of two GPUs the first one submits the only swap: 1 + 2.5 + 40 + 2.5 + 0.25 us for 200 kB each
+    """The first of two GPUs submits the only swap: 1 + 2.5 + 40 + 2.5 + 0.25 us for 200 kB each
     way.
     """
     outcome = run(
@@ -134,7 +134,7 @@ def test_swaps_move_what_copies_move() -> None:
 
 
 def test_what_the_variants_submit_on_eight_gpus() -> None:
-    """Of the publication: 7 copies, 4 broadcasts, at most 4 swaps and 28 in all, 7 copies on one
+    """From the publication: 7 copies, 4 broadcasts, at most 4 swaps and 28 in all, 7 copies on one
     engine.
     """
     node = load_hardware("mi300x-8").node

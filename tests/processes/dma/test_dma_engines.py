@@ -1,4 +1,4 @@
-"""Which engines move a copy, and what commands that wait in a queue cost.
+"""The engines that move a copy, and the cost of commands that wait in a queue.
 
 Teaching node: an engine moves 10 GB/s, a link 10 GB/s; a command costs 5 us of host time and 5 us
 of engine latency, half before its bytes and half after; memory answers in 0.5 us, a link is 1 us

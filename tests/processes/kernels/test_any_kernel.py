@@ -38,7 +38,7 @@ def test_a_kernel_takes_its_time_alone_whatever_its_workgroups(workgroups: int) 
 
 
 def test_its_own_load_on_memory_is_in_its_time() -> None:
-    """What others load slows it; what it loads itself it did when it was measured."""
+    """Load of others slows it; its own load was there when it was measured."""
     task = kernel(time="200 us", read="8 MiB", workgroups=4, clocked=0.0)
     assert busy(task) == pytest.approx(200 * US, rel=1e-3)
     beside = run({"t": task, "other": {"kind": "stream", "pattern": "read", "bytes": "64 MiB"}})

@@ -1,4 +1,4 @@
-"""What workgroups of memory kernels claim."""
+"""Claims of memory kernels' workgroups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from c3sim.tasks.on_units import CLAIM
 
 @pytest.mark.parametrize("node", ["mi300x-8", "h200-4", "teaching-4"])
 def test_eight_workgroups_of_a_memory_kernel_fit_on_a_unit(node: str) -> None:
-    """Of 2048 registers each takes 256; waves would let 8 (of 32) or 16 (of 64) in."""
+    """Each takes 256 of 2048 registers; waves would let 8 (of 32) or 16 (of 64) in."""
     assert CLAIM.fitting(load_hardware(node).node.gpu.compute_units) == 8
 
 

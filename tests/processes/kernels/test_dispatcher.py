@@ -51,7 +51,7 @@ class Bench:
         return count
 
 
-# Where workgroups go
+# Places of workgroups
 # ----------------------------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ def run(tasks: dict[str, Any]) -> Run:
 
 @pytest.mark.parametrize("workgroups", [1, 4, 14, 40])
 def test_a_launch_takes_one_fault_longer_whatever_its_grid(workgroups: int) -> None:
-    """Of 40 workgroups 14 find a unit at once; the others start when the page is there already."""
+    """14 of 40 workgroups find a unit at once; the others start when the page is there already."""
     copy = {**COPY, "workgroups": workgroups}
     plain, managed = (
         run({"copy": {**copy, "parameters": where}}).task("copy") for where in ("value", "managed")

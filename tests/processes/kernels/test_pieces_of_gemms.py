@@ -1,4 +1,4 @@
-"""What a piece of a GEMM costs beside its arithmetic: C is read again, weights are kept."""
+"""The cost of a piece of a GEMM beside its arithmetic: C is read again, weights are kept."""
 
 from __future__ import annotations
 

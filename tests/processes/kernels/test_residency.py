@@ -1,4 +1,4 @@
-"""Where workgroups go when several engines of a die have room."""
+"""Places of workgroups when several engines of a die have room."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def rate(node=MI300X, **more) -> float:
 
 
 def beside(node, **more) -> float:
-    """How long the GEMM runs beside stores."""
+    """The time [s] of the GEMM beside stores."""
     gemm = {key: value for key, value in GEMM.items() if node is MI300X or key != "library"}
     run = simulate(node, workload(node, stores=stores(bytes=8 * 2**30, **more), gemm=gemm))
     return run.task("gemm").end - run.task("gemm").start

@@ -42,7 +42,7 @@ def released(owners: dict[str, int], **more: object) -> dict[str, dict[str, obje
 
 
 def longer(node: Node, gemm: dict[str, object], order: str) -> float:
-    """How much longer *gemm* takes in *order*, with its results at their owners."""
+    """The factor by which *gemm* takes longer in *order*, with its results at their owners."""
     apart = run(node, g={**gemm, "results": "peers", "order": order})
     return apart.end - run(node, g=gemm).end
 

@@ -1,4 +1,4 @@
-"""What the loader accepts of workloads and studies, and the one line it says about each mistake."""
+"""Workloads and studies that the loader accepts, and the one line it says about each mistake."""
 
 from pathlib import Path
 

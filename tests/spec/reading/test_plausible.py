@@ -35,7 +35,7 @@ def test_packaged_nodes_are_plausible(name):
         ),
         (
             "gpu: {like: mi300x, clock: {maximum: {value: 400 MHz, source: x}}}",
-            "500 MHz is above gpu.clock.maximum, 400 MHz",
+            "n.yaml:3: gpu.clock.minimum: 500 MHz is above gpu.clock.maximum, 400 MHz",
         ),
         (
             "gpu: {like: mi300x, clock: {power_limit: {value: 100 W, source: x}}}",

@@ -6,26 +6,17 @@ import json
 from typing import Any
 
 import pytest
+from made_records import line
 
 from c3sim.spec.reading.records import parse_record
 from c3sim.spec.record import Record, record_id
 
 
 def record(tasks: dict[str, Any], host: dict[str, Any] | None = None, **fields: Any) -> Record:
-    workload = {"schema": 1, "name": "x", "tasks": tasks, "host": host or {}}
-    line = {
-        "schema": 1,
-        "id": record_id("h200-2", workload, "as_written", "s"),
-        "suite": "s",
-        "node": "h200-2",
-        "workload": workload,
-        "measured": {"isolated": dict.fromkeys(tasks, 10.0)},
-        "source": "a test",
-        "software": "s",
-        "role": "validation",
-        **fields,
-    }
-    return parse_record(json.dumps(line))
+    one = line(tasks, {"isolated": dict.fromkeys(tasks, 10.0)}, node="h200-2")
+    workload = {**one["workload"], "host": host or {}}
+    identity = record_id("h200-2", workload, "as_written", "none")
+    return parse_record(json.dumps({**one, "workload": workload, "id": identity, **fields}))
 
 
 @pytest.mark.parametrize(

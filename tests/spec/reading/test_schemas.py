@@ -4,12 +4,12 @@ import json
 
 import jsonschema
 import pytest
+from made_records import line
 
 from c3sim.errors import InputError
 from c3sim.spec.reading.documents import read_yaml
 from c3sim.spec.reading.library import find, names
 from c3sim.spec.reading.schemas import KINDS, json_schema
-from c3sim.spec.record import record_id
 
 
 def plain(document):
@@ -72,53 +72,26 @@ def test_sizes_in_a_workload_have_a_unit_or_are_bytes(size, fits):
     assert validator("workload").is_valid({"schema": 1, "name": "w", "tasks": {"t": task}}) == fits
 
 
-def test_sizes_in_a_record_may_be_plain_bytes():
-    workload = {"schema": 1, "name": "w", "tasks": {"t": {"kind": "copy", "bytes": 4096}}}
-    record = {
-        "schema": 1,
-        "id": record_id("teaching-4", workload, "as_written", "none"),
-        "suite": "s",
-        "node": "teaching-4",
-        "workload": workload,
-        "measured": {"tasks": {"t": {"time_us": 1.5}}},
-        "source": "test",
-        "software": "none",
-        "role": "validation",
-    }
-    assert validator("record").is_valid(record)
-    assert not validator("record").is_valid({**record, "measured": {"tasks": {"t": {}}}})
-
-
-def test_what_the_probe_harness_adds_to_a_record_is_in_the_schema():
-    workload = {"schema": 1, "name": "w", "tasks": {"t": {"kind": "copy", "bytes": 4096}}}
-    record = {
-        "schema": 1,
-        "id": "0" * 16,
-        "suite": "s",
-        "node": "teaching-4",
-        "workload": workload,
-        "measured": {},
-        "source": "test",
-        "software": "none",
-        "role": "validation",
-        "command": "probe copy",
-        "revision": "abc",
-        "date": "2026-11-22",
+def test_sizes_in_a_record_may_be_plain_bytes_and_the_probe_harness_may_add_to_it():
+    record = line({"t": {"kind": "copy", "bytes": 4096}}, {"tasks": {"t": {"time_us": 1.5}}})
+    harness = {
+        **{"command": "probe copy", "revision": "abc", "date": "2026-11-22", "measured": {}},
         "machine": {
-            "gpus": [{"name": "G"}],
+            **{"gpus": [{"name": "G"}], "libraries": {"a": "1"}},
             "before": [{"power_w": 1.5, "limited_by": "power"}],
-            "libraries": {"a": "1"},
         },
         "sets": {"wall": {"times_us": [1.5], "disturbed": [0], "why": "power"}},
         "observed": {"anything": [{"at": None}]},
     }
-    assert [error.message for error in validator("record").iter_errors(record)] == []
+    for right in ({}, harness):
+        assert [each.message for each in validator("record").iter_errors(record | right)] == []
     for wrong in (
+        {"measured": {"tasks": {"t": {}}}},
         {"machine": {"cards": 2}},
         {"sets": {"wall": {"times_us": []}}},
         {"observed": [1]},
     ):
-        assert not validator("record").is_valid({**record, **wrong})
+        assert not validator("record").is_valid(record | harness | wrong)
 
 
 def test_an_unknown_kind_is_refused():

@@ -1,17 +1,14 @@
-"""What measurements see of a number."""
-
-import json
+"""The sight of measurements of a number."""
 
 import pytest
 from made_records import GEMM, line, write
 
 from c3sim.errors import InputError
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.validation.compare.coverage import Number, Sight, coverage, numbers_of, with_value
-from c3sim.validation.compare.coverage_suite import FIRST, ROWS, key_of, parts_of, thinned
+from c3sim.validation.compare.coverage import Number, Sight, numbers_of, with_value
+from c3sim.validation.compare.coverage_suite import FIRST, ROWS, coverage, key_of, parts_of, thinned
 from c3sim.validation.compare.figures import compare_record
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 
 LOADED = load_hardware("mi300x-8")
 NUMBERS = {number.path: number for number in numbers_of({"mi300x-8": LOADED})}
@@ -80,7 +77,7 @@ def gemm_file(tmp_path, name: str = "mine"):
 
 
 def sight(file: str, path: str) -> Sight:
-    """What the suites of *file* see of the number at *path*."""
+    """The sight that the suites of *file* have of the number at *path*."""
     (found,) = coverage([file], path, 1)
     return found
 
@@ -133,15 +130,3 @@ def test_suites_can_be_run_alone(tmp_path):
     assert {suite for suite, _ in parts_of(files)} == {"mine", "yours"}
     assert {suite for suite, _ in parts_of(files, {"yours"})} == {"yours"}
     assert FIRST < ROWS
-
-
-@pytest.mark.slow
-def test_all_numbers_below_a_path_over_processes(tmp_path):
-    done = []
-    file = gemm_file(tmp_path)
-    found = coverage([file], "gpu.hbm", 2, lambda count, total: done.append((count, total)))
-    assert {each.number.path for each in found} == {
-        path for path in NUMBERS if path.startswith("gpu.hbm.")
-    }
-    assert done[-1] == (done[-1][1], done[-1][1])
-    assert json.loads(json.dumps([each.to_dict() for each in found]))

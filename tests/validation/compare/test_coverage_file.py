@@ -17,8 +17,7 @@ from c3sim.validation.compare.coverage_file import (
     unseen_of,
     write,
 )
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 
 MI300X = {"mi300x-8": load_hardware("mi300x-8")}
 DARK = "gpu.hbm.capacity"  # it has no interval

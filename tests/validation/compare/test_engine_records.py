@@ -12,7 +12,7 @@ from made_records import line
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.record import Record, record_id
 from c3sim.validation.compare.figures import compare_record
-from c3sim.validation.compare.nodes import nodes_for
+from c3sim.validation.compare.record_files import nodes_for
 from c3sim.validation.compare.verdict import validate
 
 MIB = 2**20

@@ -19,7 +19,7 @@ LOGS = Path(__file__).parents[2] / "importers" / "data"
 
 @pytest.fixture
 def compared(tmp_path, monkeypatch):
-    """What ``validate --json`` says of a log that was imported in an empty folder."""
+    """The answer of ``validate --json`` of a log that was imported in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def compare(log: str) -> dict:

@@ -12,8 +12,7 @@ from c3sim.cli.app import app
 from c3sim.spec.record import Record
 from c3sim.validation.compare import measurements
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
-from c3sim.validation.compare.nodes import nodes_for
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render
 
@@ -37,13 +36,6 @@ def test_the_mean_of_each_time_stands_for_repeats():
         "gather": 950,
     }
     assert measured.isolated == {"gemm": 260, "gather": 800}
-
-
-def test_a_time_that_only_some_repeats_have_is_the_mean_of_those():
-    part = record({"gemm": GEMM}, {"isolated": {"gemm": 100.0}})
-    other = record({"gemm": GEMM}, {"wall_us": 120.0})
-    (one,) = merge([part, other, part])
-    assert one.record.measured.isolated == {"gemm": 100.0} and one.record.measured.wall_us == 120.0
 
 
 def test_samples_add_up_and_other_conditions_stay_apart():
@@ -77,7 +69,7 @@ def test_repeats_differ_figure_by_figure_over_all_pairs():
 
 
 def test_pairs_of_many_repeats_grow_with_their_number_alone(monkeypatch):
-    """Of 6 repeats 15 pairs; with 6 pairs at most each is paired with the one behind it: 5."""
+    """6 repeats are 15 pairs; with 6 pairs at most each is paired with the one behind it: 5."""
     monkeypatch.setattr(measurements, "MOST_PAIRS", 6)
     (one,) = merge([FIRST, SECOND] * 3)
     assert one.differences(("wall", "")) == (pytest.approx(100 / 950),) * 5
@@ -114,11 +106,6 @@ def test_repeats_are_compared_once_by_their_mean():
     }
     assert data["repeats"]["mine"]["pairs"] == 5
     assert verdict.figures[0].record.measured.wall_us == pytest.approx(950)
-
-
-def test_without_repeats_there_is_no_spread():
-    data = validate([FIRST], nodes_for([FIRST]), jobs=1).to_dict()
-    assert all(row["repeats"] is None for row in data["suites"]) and data["repeats"] == {}
 
 
 def test_repeats_show_in_table_and_report(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Which numbers a run reads: a number that it does not read changes nothing."""
+"""The numbers that a run reads: a number that it does not read changes nothing."""
 
 import pytest
 

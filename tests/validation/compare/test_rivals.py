@@ -1,4 +1,4 @@
-"""Where a plain predictor is better than the model."""
+"""Suites of which a plain predictor is better than the model."""
 
 from dataclasses import replace
 

@@ -1,17 +1,15 @@
 """Figures per suite and metric."""
 
 import pytest
-from made_records import CASE_KEYS, GATHER, GEMM, SUITE_KEYS, pair, record
+from made_records import GATHER, GEMM, pair, record
 
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.validation.compare.baselines import PREDICTORS, Baselines
+from c3sim.validation.compare.baselines import Baselines
 from c3sim.validation.compare.bounds import Bound, Limit
 from c3sim.validation.compare.figures import Figure, compare_record
 from c3sim.validation.compare.measurements import Measurement
-from c3sim.validation.compare.nodes import nodes_for
 from c3sim.validation.compare.predict import predict
 from c3sim.validation.compare.scores import BoundsBySuite, SuiteScore, score_suites
-from c3sim.validation.compare.verdict import validate
 
 BASELINES = Baselines(1.0, 2.0, None)
 
@@ -76,26 +74,6 @@ def test_a_suite_without_bounds_is_not_judged_and_has_no_target():
     assert (score.passed, score.on_target) == (None, None)
 
 
-def test_a_concurrent_record_gives_isolated_times_task_times_slowdowns_and_the_wall():
-    node = load_hardware("mi300x-8").node
-    found = {c.metric: c for c in compare_record(node, pair(250, 800, (400, 900)))}
-    assert set(found) == {
-        "isolated_gemm",
-        "isolated_collective",
-        "gemm_time",
-        "collective_time",
-        "gemm_slowdown",
-        "collective_slowdown",
-        "wall",
-    }
-    slow = found["gemm_slowdown"]
-    assert slow.measured == pytest.approx(1.6)
-    assert slow.predicted == pytest.approx(
-        found["gemm_time"].predicted / found["isolated_gemm"].predicted
-    )
-    assert slow.unit_us == 250
-
-
 def test_a_wall_time_is_also_predicted_from_measured_isolated_times():
     """Predicted slowdown times measured isolated time, of the task that ends last. Twice the
     isolated times give twice the wall; the prediction with the model's own stays as it is.
@@ -121,24 +99,6 @@ def test_a_strategy_of_a_record_is_what_is_run():
     plain = compare_record(node, pair(250, 800, (400, 900)))
     moved = compare_record(node, pair(250, 800, (400, 900), strategy="conccl"))
     assert moved[1].predicted != plain[1].predicted
-
-
-def test_the_verdict_as_data():
-    records = [
-        pair(250, 800, (400, 900)),
-        record({"gemm": GEMM}, {"isolated": {"gemm": 250}}, role="calibration"),
-    ]
-    data = validate(records, nodes_for(records), jobs=1).to_dict()
-    assert all(
-        set(row) >= SUITE_KEYS and set(row["baselines"]) == set(PREDICTORS)
-        for row in data["suites"]
-    )
-    assert all(set(each) >= CASE_KEYS for each in data["cases"])
-    slow = next(each for each in data["cases"] if each["metric"] == "gemm_slowdown")
-    assert slow["measured_us"] == pytest.approx(400)
-    assert slow["predicted_us"] / slow["measured_us"] - 1 == pytest.approx(slow["error"])
-    assert len({(row["name"], row["metric"]) for row in data["suites"]}) == len(data["suites"])
-    assert (data["pass"], data["verdict"]) == (None, "no bound")
 
 
 def test_more_processes_give_the_same(monkeypatch):

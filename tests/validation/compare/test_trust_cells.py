@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
 
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
-from c3sim.validation.compare.trust import derive, text
+from c3sim.validation.compare.trust import derive
 
 NODES = {"mi300x-8": load_hardware("mi300x-8").node}
 
@@ -51,9 +50,3 @@ def test_rows_that_fits_use_and_parts_of_runs_do_not_count():
     ]
     assert derive(figures, NODES) == []
     assert len(derive([figure(0.1, "isolated_gemm", gemm=gemm(1024))], NODES)) == 1
-
-
-def test_the_file_has_a_line_per_cell():
-    cells = derive([figure(0.1, gemm=gemm(1), r=REDUCE), figure(0.1, r=REDUCE)], NODES)
-    lines = text(cells).splitlines()
-    assert len(lines) == 2 + len(cells) and len(json.loads(text(cells))["cells"]) == 2

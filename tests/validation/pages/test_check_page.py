@@ -35,7 +35,7 @@ def compared(tmp_path):
 
 
 def test_the_stored_coverage_names_the_suspects_of_a_packaged_suite(compared):
-    """Of this suite the file coverage.json says which numbers it notices."""
+    """The file coverage.json says which numbers this suite notices."""
     (drift,) = check_page.check(compared("rccl_all_reduce_size")).drifts
     whys = [one.why for one in drift.suspects]
     assert whys and all("rccl_all_reduce_size" in why or why.startswith("fitted") for why in whys)

@@ -14,13 +14,10 @@ from c3sim import __version__
 from c3sim.cli.app import app
 from c3sim.errors import InputError
 from c3sim.validation.probing import build as compilers
-from c3sim.validation.probing import step as process_step
 from c3sim.validation.probing.build import (
-    SOURCES,
     BuildError,
     Compiler,
     build,
-    cache_folder,
     find_compiler,
     program,
     revision,
@@ -194,16 +191,6 @@ def test_a_compiler_that_does_not_work_is_one_line(here):
         program(Compiler(kind="nvcc", path=str(broken), arch="sm_90"), None, sources(here))
 
 
-def test_the_sources_are_in_the_package():
-    assert list(SOURCES.glob("*.cpp")) and list((SOURCES / "device").glob("*.cpp"))
-
-
-def test_the_cache_is_the_users(here, monkeypatch):
-    assert cache_folder() == here / "cache" / "c3sim" / "probe"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert cache_folder() == Path.home() / ".cache" / "c3sim" / "probe"
-
-
 def test_the_revision_is_gits_where_the_sources_are_a_checkout(here, monkeypatch):
     monkeypatch.setenv("PATH", "/bin:/usr/bin:/usr/local/bin")
     root = here / "tree" / "validation" / "probe" / "src"
@@ -232,10 +219,3 @@ def test_an_installed_copy_inside_somebodys_repository_is_not_that_repository(he
     root = here / "venv" / "site-packages" / "c3sim" / "validation" / "probe" / "src"
     root.mkdir(parents=True)
     assert revision(root) == f"c3sim-{__version__}"
-
-
-def test_a_process_that_ends_by_itself_has_its_code():
-    end = process_step.run_process(
-        ["/bin/sh", "-c", "exit 5"], 10, lambda piece: None, lambda piece: None
-    )
-    assert (end.code, end.words) == (5, "exit code 5")

@@ -207,7 +207,7 @@ def test_shapes_and_sizes_of_the_held_out_ranks_are_in_no_other_plan():
     assert not numbers(held_out) & used
 
 
-#: What the harness takes where a plan says nothing; how often is no condition of a record.
+#: The harness's value where a plan says nothing; how often is no condition of a record.
 DEFAULTS = {
     "copy": {
         "from": "gpu",
@@ -255,7 +255,7 @@ def test_nothing_is_measured_under_two_roles():
     assert not [key for key, found in roles.items() if len(found) > 1]
 
 
-# What large copies take, who shares what, and what the release itself costs; and calls, which a
+# Times of large copies, who shares what, and what the release itself costs; and calls, which a
 # prelaunched run hides.
 ONE_RELEASE = {
     "peer_large",

@@ -1,4 +1,4 @@
-"""What a file must hold beyond the types of its fields.
+"""Checks of files beyond the types of their fields.
 
     workload    names, order and dependencies inside a workload
     on_node     whether a node can run a workload

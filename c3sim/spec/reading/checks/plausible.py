@@ -25,10 +25,11 @@ MOVED = ("size", "bytes", "read", "written")
 
 
 class Contradiction(NamedTuple):
-    """The number at *path* and *why* it cannot be."""
+    """The number at *path*, that at *other*, and *why* they exclude each other."""
 
     path: str
     why: str
+    other: str
 
 
 def contradictions(node: Node) -> Iterator[Contradiction]:
@@ -38,20 +39,22 @@ def contradictions(node: Node) -> Iterator[Contradiction]:
     if raw is not None and links.bandwidth > raw:
         total = format_si(links_out(node) * links.bandwidth, "B/s") if node.gpus > 1 else ""
         of_gpu = f"; it is that of one link, {links_out(node)} of a GPU have {total}" * bool(total)
-        yield Contradiction("links.bandwidth", f"{_above(links.bandwidth, raw)}{of_gpu}")
+        why = f"{_above(links.bandwidth, raw)}{of_gpu}"
+        yield Contradiction("links.bandwidth", why, "links.raw_bandwidth")
     side = gpu.memory_side_cache
     if side is not None and side.bandwidth < gpu.hbm.bandwidth:
         slow = format_si(side.bandwidth, "B/s"), format_si(gpu.hbm.bandwidth, "B/s")
         why = f"{slow[0]} is less than gpu.hbm.bandwidth, {slow[1]}, which it is in front of"
-        yield Contradiction("gpu.memory_side_cache.bandwidth", why)
+        yield Contradiction("gpu.memory_side_cache.bandwidth", why, "gpu.hbm.bandwidth")
     if gpu.clock.minimum > gpu.clock.maximum:
         low, high = (format_si(each, "Hz") for each in (gpu.clock.minimum, gpu.clock.maximum))
-        yield Contradiction("gpu.clock.minimum", f"{low} is above gpu.clock.maximum, {high}")
+        why = f"{low} is above gpu.clock.maximum, {high}"
+        yield Contradiction("gpu.clock.minimum", why, "gpu.clock.maximum")
     if gpu.clock.idle_power >= gpu.clock.power_limit:
         idle = format_si(gpu.clock.idle_power, "W")
         limit = format_si(gpu.clock.power_limit, "W")
         why = f"{idle} leaves nothing of gpu.clock.power_limit, {limit}"
-        yield Contradiction("gpu.clock.idle_power", why)
+        yield Contradiction("gpu.clock.idle_power", why, "gpu.clock.power_limit")
 
 
 def _above(bandwidth: float, raw: float) -> str:

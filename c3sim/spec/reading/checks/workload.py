@@ -1,5 +1,5 @@
-"""What must hold between the parts of a workload: names that exist, dependencies without a cycle,
-fields that go together.
+"""Checks between the parts of a workload: names that exist, dependencies without a cycle, fields
+that go together.
 
 It needs no node; what a node has to offer is checked in :mod:`c3sim.spec.reading.checks.on_node`.
 """
@@ -138,7 +138,7 @@ def _copy_errors(task: Copy, path: str) -> Iterator[InputError]:
 
 
 def _collective_errors(task: Collective, path: str) -> Iterator[InputError]:
-    """What a collective on compute units, or a variant on DMA engines, cannot do."""
+    """Mistakes of a collective on compute units, or of a variant on DMA engines."""
     only = {"bcst": "all_gather", "swap": "all_to_all"}.get(task.variant or "")
     if task.backend != "dma":
         for field, what in _OF_ENGINES.items():
@@ -255,7 +255,7 @@ Place = tuple[object, int]  # engine, by number or by the peer it serves, and qu
 
 
 def program_errors(workload: Workload) -> Iterator[InputError]:
-    """What is wrong with the programs of the workload's ``commands`` tasks."""
+    """Mistakes in the programs of the workload's ``commands`` tasks."""
     for name, task in workload.tasks.items():
         if isinstance(task, Commands):
             path = join("tasks", name, "program")
@@ -364,7 +364,7 @@ def posting_errors(task: EngineTask, path: str) -> Iterator[InputError]:
 
 
 def posting_on_node_errors(task: EngineTask, node: Node, path: str) -> Iterator[InputError]:
-    """What posting a packet costs must be known, and NICs take none."""
+    """Mistakes: the cost of posting a packet must be known, and NICs take none."""
     where = join(path, "posted")
     if node.gpu.dma_engines.post_time is None:
         message = f"{node.gpu.name} gives no dma_engines.post_time; needed for kernels that post"

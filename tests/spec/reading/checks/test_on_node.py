@@ -1,4 +1,4 @@
-"""What must hold between a workload and a node."""
+"""Checks of a workload on a node."""
 
 import pytest
 from loading_case import error_of

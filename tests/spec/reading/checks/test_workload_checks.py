@@ -1,4 +1,4 @@
-"""What must hold between the parts of a workload."""
+"""Checks between the parts of a workload."""
 
 from loading_case import error_of
 

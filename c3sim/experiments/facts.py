@@ -1,0 +1,224 @@
+"""Isolated facts that draws of a study are weighed by: published times of a task alone, and ratios
+of two such times.
+
+A draw i gives fact j the value v_ij by isolated runs. With the published ends a_j <= b_j (equal for
+one figure) and the stated relative error e_j, one standard deviation,
+
+    z_ij = ln(v_ij / b_j) / e_j above b_j, ln(v_ij / a_j) / e_j below a_j, 0 between
+    weight of i  ~  exp(-1/2 sum over j of z_ij squared)
+
+- A fact excludes the draws with |z| > 2.
+- A fact that excludes every draw says that the model misses it, not which draw is right. It weighs
+  nothing, and is shown.
+- Facts of records are of other runs: parameters are drawn, the unknown conditions of the study are
+  not. Facts of the study itself have both. So the clock state of a draw is one, alone and together.
+- Isolated runs are cheap: many draws are screened by them. Few, drawn by weight, run together.
+  Before that, each of the few takes MOVES steps: a part of its places is drawn anew, and it goes
+  there with chance min(1, weight there / weight here). So copies of one draw part (Metropolis steps
+  within a block, which leave the weighted distribution as it is).
+- No parameter is set by a fact, and no concurrent run is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import exp, inf, log
+from statistics import fmean
+
+from c3sim.errors import InputError
+from c3sim.experiments.cases import Case
+from c3sim.experiments.draws import Draw, Drawing, Nodes, in_si
+from c3sim.experiments.points import Settings
+from c3sim.experiments.study import Asked, Row
+from c3sim.simulation.runs import forget, isolated
+from c3sim.spec.reading.paths import is_of_workload
+from c3sim.spec.study import Fact
+from c3sim.strategies.rewrites import reserved
+
+EXCLUDED = 2.0  # errors between a fact and a draw that it excludes
+Values = Sequence[float]  # of a draw, by fact; none where the values of the draw exclude each other
+
+
+def distance(fact: Fact, value: float) -> float:
+    """Stated errors from what is published to *value*; positive above, 0 between the ends."""
+    least, most = fact.ends
+    if most is not None and value > most:
+        return log(value / most) / fact.error
+    if least is not None and value < least:
+        return log(value / least) / fact.error
+    return 0.0
+
+
+def values_of(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> list[float]:
+    """What each of *facts* [s, or 1] is under *draw*. Raises InputError: values that exclude each
+    other.
+    """
+    nodes = Nodes()
+    return [_value(fact, cases, draw.settings, nodes) for fact in facts]
+
+
+def _value(fact: Fact, cases: Mapping[str, Case], drawn: Settings, nodes: Nodes) -> float:
+    if fact.of == "record":
+        drawn = tuple(pair for pair in drawn if not is_of_workload(pair[0]))
+    names = [name for name in fact.scenarios if name in cases] or list(cases)[:1]
+    return fmean(_value_in(fact, cases[name], drawn, nodes) for name in names)
+
+
+def _value_in(fact: Fact, case: Case, drawn: Settings, nodes: Nodes) -> float:
+    workload, node = nodes.models(case, (*drawn, *in_si(fact.set, case)))
+    if fact.fewer is not None:
+        fewer = reserved(workload, node, fact.fewer)
+        return isolated(node, fewer, fact.task).end / isolated(node, workload, fact.task).end
+    time = isolated(node, workload, fact.task).end
+    if fact.over is None:
+        return time
+    workload, node = nodes.models(case, (*drawn, *in_si(fact.over, case)))
+    return time / isolated(node, workload, fact.task).end
+
+
+def screen(
+    facts: Sequence[Fact], cases: Sequence[Case], draws: Sequence[Draw], asked: Asked
+) -> list[Values]:
+    """The value of each fact in each of *draws*, in order."""
+    if not facts:
+        return [() for _ in draws]
+    of_name = {case.scenario: case for case in cases}
+    work = partial(_values, tuple(facts), of_name)
+    return asked.each(work, draws, what="isolated facts", worth=4)
+
+
+def _values(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> Values:
+    try:
+        return values_of(facts, cases, draw)
+    except InputError:
+        return ()
+    finally:
+        forget()  # the next draw has another node
+
+
+class Screened:
+    """What isolated facts say of *draws*, whose *values* were found by :func:`screen`."""
+
+    def __init__(
+        self, facts: Sequence[Fact], draws: Sequence[Draw], values: Sequence[Values]
+    ) -> None:
+        self.facts, self.draws, self.values = facts, draws, values
+        self._far = [
+            [distance(fact, value) for fact, value in zip(facts, each, strict=True)]
+            for each in self.values
+        ]
+
+    def excluded_share(self, index: int) -> float:
+        """Share of the draws that fact number *index* alone excludes."""
+        return fmean(abs(far[index]) > EXCLUDED for far in self._far)
+
+    def weighs(self, index: int) -> bool:
+        """False for a fact that no draw comes near."""
+        return self.excluded_share(index) < 1.0
+
+    def weights(self) -> list[float]:
+        """The weight of each draw; their sum is 1."""
+        used = [index for index in range(len(self.facts)) if self.weighs(index)]
+        exponents = [-0.5 * sum(far[index] ** 2 for index in used) for far in self._far]
+        most = max(exponents)
+        raw = [exp(each - most) for each in exponents]
+        return [each / sum(raw) for each in raw]
+
+    def drawn(self, count: int) -> list[int]:
+        """*count* numbers of draws, each as often as its weight says: every 1 / count of the
+        cumulated weight, from half of it on.
+        """
+        found: list[int] = []
+        passed, place = 0.0, 0.5 / count
+        for number, weight in enumerate(self.weights()):
+            passed += weight
+            while place < passed and len(found) < count:
+                found.append(number)
+                place += 1.0 / count
+        return found
+
+    def effective(self) -> float:
+        """Number of draws of one weight that tell as much: 1 / sum of squared weights."""
+        return 1.0 / sum(weight**2 for weight in self.weights())
+
+    def rows(self, usual: Values) -> list[Row]:
+        """A row per fact: published, as run (*usual*), in the draws, and the share it excludes."""
+        weights = self.weights()
+        rows = []
+        for index, fact in enumerate(self.facts):
+            column = [each[index] for each in self.values]
+            pairs = zip(weights, column, strict=True)
+            rows.append(
+                Row(
+                    fact=fact.name,
+                    published=list(fact.ends),
+                    error=fact.error,
+                    unit="s" if fact.ratio is None else "1",
+                    usual=usual[index] if usual else None,
+                    drawn=[min(column), max(column)],
+                    conditioned=sum(weight * value for weight, value in pairs),
+                    excluded_share=self.excluded_share(index),
+                    weighs=self.weighs(index),
+                    of=fact.of,
+                    source=fact.source,
+                )
+            )
+        return rows
+
+
+MOVES = 6  # steps of each draw that runs together
+REDRAWN = 0.2  # part of the places that a step draws anew
+
+
+def conditioned(
+    screened: Screened,
+    rows: Sequence[Sequence[float]],
+    drawing: Drawing,
+    cases: Sequence[Case],
+    count: int,
+    asked: Asked,
+) -> list[Draw]:
+    """*count* draws by weight, from those *screened*, which lie at *rows*, and moved."""
+    starts = list(enumerate(rows[number] for number in screened.drawn(count)))
+    used = tuple(fact for index, fact in enumerate(screened.facts) if screened.weighs(index))
+    of_name = {case.scenario: case for case in cases}
+    work = partial(_moved, used, of_name, drawing)
+    return asked.each(work, starts, what="draws that agree with facts", worth=2)
+
+
+def _moved(
+    facts: Sequence[Fact],
+    cases: Mapping[str, Case],
+    drawing: Drawing,
+    start: tuple[int, Sequence[float]],
+) -> Draw:
+    import numpy as np
+
+    number, row = start[0], np.asarray(start[1])
+    random = np.random.default_rng(number)
+    here = _exponent(facts, _values(facts, cases, drawing.at(row)))
+    for _ in range(MOVES):
+        anew = random.random(len(row)) < REDRAWN
+        there = np.where(anew, random.random(len(row)), row)
+        exponent = _exponent(facts, _values(facts, cases, drawing.at(there)))
+        if log(random.random()) < exponent - here:
+            row, here = there, exponent
+    return drawing.at(row)
+
+
+def _exponent(facts: Sequence[Fact], values: Values) -> float:
+    """Logarithm of a weight, up to a constant."""
+    if len(values) < len(facts):
+        return -inf
+    pairs = zip(facts, values, strict=True)
+    return -0.5 * sum(distance(fact, value) ** 2 for fact, value in pairs)
+
+
+def excluding(facts: Sequence[Fact], values: Values, usual: Values) -> tuple[str, ...]:
+    """Names of *facts* that exclude a draw with *values*, and not the *usual* one more."""
+    return tuple(
+        fact.name
+        for fact, value, as_run in zip(facts, values, usual, strict=bool(values))
+        if abs(distance(fact, value)) > max(EXCLUDED, abs(distance(fact, as_run)))
+    )

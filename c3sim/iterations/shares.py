@@ -1,0 +1,66 @@
+"""Where the wall time of a step goes: parts that add up to it.
+
+Every moment of the slowest GPU belongs to
+
+    a class of operators   where operators run; to each class that does, in equal parts
+    communication          where collectives run and no operator does
+    launches               where nothing runs until an operator does: its launch by the host, and
+                           what a kernel takes to begin behind the one before
+    waiting                where nothing runs until a collective does: its launch, and GPUs that
+                           come later
+    bubbles                of a pipeline, while it fills and drains
+    idle                   where nothing runs and nothing follows
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+
+from c3sim.simulation.run import Run
+from c3sim.spec.task import Operator
+
+COMMUNICATION = "communication"
+#: Parts that are no class of operators.
+LAUNCHES, WAITING, BUBBLES, IDLE = FURTHER = ("launches", "waiting", "bubbles", "idle")
+
+
+def parts_of_step(run: Run, classes: Mapping[str, Operator]) -> dict[str, float]:
+    """Part -> s of *run*; they add up to its end."""
+    slowest = max(run.times, key=lambda key: run.times[key].end)[1]
+    changes = sorted(
+        (time, change, classes[task])
+        for (task, gpu), times in run.times.items()
+        if gpu == slowest and task in classes
+        for time, change in ((times.start, 1), (times.end, -1))
+    )
+    parts: dict[str, float] = {}
+    running: Counter[str] = Counter()
+    changes = [(0.0, 0, "gemm"), *changes, (run.end, 0, "gemm")]
+    for (time, change, name), (after, begins, next_one) in pairwise(changes):
+        running[name] += change
+        if after <= time:
+            continue
+        own = [each for each, count in running.items() if count > 0]
+        if not own:
+            follows = WAITING if next_one == COMMUNICATION else LAUNCHES
+            own = [follows if begins > 0 else IDLE]
+        computing = [each for each in own if each != COMMUNICATION] or own
+        for each in computing:
+            parts[each] = parts.get(each, 0.0) + (after - time) / len(computing)
+    return parts
+
+
+def adding_up(parts: Mapping[str, float], wall: float) -> dict[str, float]:
+    """*parts*, scaled to add up to *wall*: those of further layers are on a line, but never less
+    than nothing.
+    """
+    total = sum(parts.values())
+    return {name: time * wall / total for name, time in parts.items()} if total else {}
+
+
+def with_bubbles(parts: Mapping[str, float], wall: float, batches: int) -> dict[str, float]:
+    """Those of all micro batches of a pipeline that takes *wall* s; the optimizer runs once."""
+    every = {name: time * (1 if name == "optimizer" else batches) for name, time in parts.items()}
+    return {**every, BUBBLES: max(0.0, wall - sum(every.values()))}

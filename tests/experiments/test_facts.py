@@ -1,0 +1,145 @@
+"""Isolated facts that weigh draws: their arithmetic, and that they exclude a latency of 2 us."""
+
+import math
+
+import pytest
+
+from c3sim.experiments.bands import parameters_of
+from c3sim.experiments.cases import workload_cases
+from c3sim.experiments.draws import Draw, Drawing
+from c3sim.experiments.facts import Screened, conditioned, distance, excluding, screen, values_of
+from c3sim.experiments.study import Asked, Options, run_study
+from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.study import Band, Fact, Scenario, Study
+
+ENGINES = {"task.gather.size": "2 GiB", "task.gather.backend": "dma"}
+
+
+def ratio(least: float | None, most: float | None, error: float = 0.1, **fields: object) -> Fact:
+    known = {"name": "a ratio", "source": "nobody", "task": "gather", "over": {}}
+    return Fact(**{**known, "ratio": (least, most), "error": error, **fields})
+
+
+#: An all-gather of 2 GiB by engines of eight MI300X: suite dma_all_gather.
+GATHER = Fact(
+    name="gather",
+    source="suite dma_all_gather",
+    task="gather",
+    set=ENGINES,
+    time=5.813e-3,
+    error=0.03,
+)
+STUDY = Study(
+    schema_version=1,
+    name="small",
+    kind="c3",
+    workload="c3-pair",
+    strategies=("base", "conccl"),
+    scenarios=(Scenario(name="one", set={"task.gemm.m": 1024, "task.gather.size": "32 MiB"}),),
+    band=Band(draws=2, screened=6, facts=(GATHER,)),
+    published={"mean_fraction_of_ideal": {"base": 0.21, "conccl": 0.66}},
+)
+ASKED = Asked(loaded=LoadedStudy(study=STUDY), options=Options(n_jobs=1))
+CASES = workload_cases(STUDY)
+ONE = {"one": CASES[0]}
+
+
+# Arithmetic
+
+
+def test_distance_is_in_stated_errors_of_the_logarithm():
+    """ln(2 e^0.1 / 2) / 0.1 = 1; between two ends nothing is off."""
+    point, span = ratio(2, 2), ratio(1, 2)
+    assert distance(point, 2 * math.exp(0.1)) == pytest.approx(1)
+    assert distance(point, 2 * math.exp(-0.3)) == pytest.approx(-3)
+    assert [distance(span, value) for value in (1, 1.5, 2)] == [0, 0, 0]
+    assert distance(span, math.exp(-0.2)) == pytest.approx(-2)
+    assert distance(ratio(None, 2), 0.01) == 0 == distance(ratio(2, None), 100)
+
+
+def test_a_draw_weighs_by_its_squared_distances():
+    """Distances (0, 0) and (2, 0): weights 1 and e^-2, so 1 / (1 + e^-2) = 0.88 of the first."""
+    off = math.exp(0.2)
+    found = Screened([ratio(1, 1), ratio(1, 1)], [Draw(), Draw()], [(1, 1), (off, 1)])
+    assert found.weights() == pytest.approx([0.8808, 0.1192], abs=1e-4)
+    assert found.drawn(8) == [0] * 7 + [1]  # places 1/16, 3/16 ...: the last, 15/16, is beyond 0.88
+    assert found.effective() == pytest.approx(1 / (0.8808**2 + 0.1192**2), abs=1e-3)
+
+
+def test_a_fact_excludes_draws_more_than_two_errors_away():
+    """1, e^0.15 and e^0.3 are 0, 1.5 and 3 errors away."""
+    values = [(1.0,), (math.exp(0.15),), (math.exp(0.3),)]
+    found = Screened([ratio(1, 1)], [Draw()] * 3, values)
+    assert found.excluded_share(0) == pytest.approx(1 / 3)
+    assert excluding(found.facts, values[2], values[0]) == ("a ratio",)
+    assert excluding(found.facts, values[2], values[2]) == ()  # no farther than as run
+
+
+def test_a_fact_that_no_draw_comes_near_weighs_nothing():
+    found = Screened([ratio(1, 1), ratio(9, 9)], [Draw()] * 2, [(1, 1), (1, 1.5)])
+    assert (found.weighs(0), found.weighs(1)) == (True, False)
+    assert found.weights() == [0.5, 0.5]
+    assert [row.weighs for row in found.rows((1, 1))] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"time": 1e-3}, "time or ratio"),
+        ({"over": None}, "belong together"),
+        ({"fewer": 8}, "both divide"),
+        ({"ratio": (None, None)}, "an end of its ratio"),
+    ],
+)
+def test_a_fact_is_one_time_or_one_ratio(fields, message):
+    with pytest.raises(ValueError, match=message):
+        ratio(
+            **{"least": 1, "most": 2, **fields}
+            if "ratio" not in fields
+            else {"least": None, "most": None}
+        )
+
+
+# Isolated runs
+
+
+def test_a_record_knows_its_own_host_and_a_run_of_the_study_does_not():
+    """One thread that submits all copies slows small gathers by engines, 56 copies instead of 7."""
+    small = {**ENGINES, "task.gather.size": "1 MiB"}
+    facts = [GATHER.model_copy(update={"set": small, "of": of}) for of in ("record", "study")]
+    usual = values_of(facts, ONE, Draw())
+    single = values_of(facts, ONE, Draw(settings=(("workload.host.threads", "single"),)))
+    assert single[0] == usual[0] == usual[1] < single[1]
+
+
+def test_a_gemm_with_fewer_units_takes_longer_than_with_all():
+    """A quarter of the units of a full grid: at least as long, at most 4/3 and a round of tiles."""
+    fact = ratio(1, 2, task="gemm", over=None, fewer=76)
+    (found,) = values_of([fact], ONE, Draw())
+    assert 1 <= found < 2
+
+
+def test_draws_that_agree_have_no_long_latency():
+    """100 kB in flight over 2 us more are 30 GB/s, two thirds of a link: 5.8 ms exclude it."""
+    known = parameters_of(load_hardware("mi300x-8"))
+    drawing = Drawing([each for each in known if each.path == "links.latency"], ())
+    rows = list(drawing.rows(12, 1))
+    draws = [drawing.at(row) for row in rows]
+    screened = Screened([GATHER], draws, screen([GATHER], CASES, draws, ASKED))
+    assert 0.1 < screened.excluded_share(0) < 0.9
+    agreeing = conditioned(screened, rows, drawing, CASES, 4, ASKED)
+    drawn = [draw.settings[0][1] for draw in draws]
+    assert max(drawn) > 1.8e-6 > 1.4e-6 > max(draw.settings[0][1] for draw in agreeing)
+    assert agreeing == conditioned(screened, rows, drawing, CASES, 4, ASKED)
+
+
+def test_a_study_shows_both_bands_and_what_each_fact_excludes():
+    found = run_study(STUDY, Options(n_jobs=1)).to_dict()
+    for means in found["strategies"].values():
+        assert len(means["band"]) == len(means["prior_band"]) == 2
+    (fact,) = found["facts"]
+    assert (fact["fact"], fact["published"]) == ("gather", [5.813e-3, 5.813e-3])
+    assert 0 <= fact["excluded_share"] <= 1
+    for row in found["answer"]["lost"]:  # the identity of lost.py
+        lost = sum(row[part] for part in ("waiting", "memory", "links", "clock", "together"))
+        assert row["fraction"] == pytest.approx(1 + row["alone"] - lost)

@@ -1,0 +1,105 @@
+"""Texts of refusals are compared while the tests run (``tests/support/refusals.py``)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from refusals import FILE, difference, lost, read, take_in
+
+ROOT = Path(__file__).parent.parent
+
+#: Hears two texts in its first test and none in its second, in either of two processes.
+TESTS = """
+import pytest
+from c3sim.errors import InputError
+
+def test_two(tmp_path):
+    with pytest.raises(InputError, match="no bytes"):
+        raise InputError("no bytes", path="size", file=str(tmp_path / "w.yaml"))
+    with pytest.raises(InputError):
+        raise InputError("no GPU")
+
+def test_none():
+    with pytest.raises(ValueError):
+        raise ValueError("not ours")
+"""
+HEARD = {"test_made.py::test_two": ["{tmp}/w.yaml: size: no bytes", "no GPU"]}
+
+CONFTEST = """
+import sys
+from pathlib import Path
+from refusals import Refusals
+
+def pytest_addoption(parser):
+    parser.addoption("--refusals-to", type=Path)
+
+def pytest_configure(config):
+    folder = config.getoption("--refusals-to")
+    config.pluginmanager.register(Refusals(Path(__file__).with_name("kept.json"), folder))
+"""
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Runs the tests above in two processes, beside texts that were kept."""
+    (tmp_path / "test_made.py").write_text(TESTS)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'support'}\n")
+
+    def run(kept, *words):
+        (tmp_path / "kept.json").write_text(json.dumps(kept))
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *words]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run
+
+
+def test_what_two_processes_heard_is_taken_in_and_then_holds(made, tmp_path):
+    heard = tmp_path / "heard"
+    heard.mkdir()
+    gone = {"test_made.py::test_gone": ["old"], "test_nowhere.py::test_x": ["old"]}
+    assert made(gone, "--refusals-to", str(heard)).returncode == 0
+    moved = take_in(heard, tmp_path / "kept.json")
+    assert read(tmp_path / "kept.json") == HEARD
+    assert moved == sorted([*HEARD, *gone])
+    assert made(HEARD).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [
+        (["{tmp}/w.yaml: size: no byte", "no GPU"], "+ {tmp}/w.yaml: size: no bytes"),  # changed
+        (["{tmp}/w.yaml: size: no bytes"], "+ no GPU"),  # new
+        (["{tmp}/w.yaml: size: no bytes", "no GPU", "no node"], "- no node"),  # lost
+    ],
+)
+def test_a_text_that_moved_fails_its_test(made, kept, line):
+    done = made({"test_made.py::test_two": kept})
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout
+    assert line in done.stdout.splitlines()
+
+
+def test_only_what_moved_is_named():
+    lines = difference(["a", "b"], ["a", "c"]).splitlines()
+    assert lines[1:3] == ["- b", "+ c"] and "- a" not in lines
+
+
+def test_a_test_is_lost_if_its_file_was_collected_or_is_gone():
+    here = "tests/test_golden_refusals.py"
+    known = [f"{here}::a", f"{here}::b", "tests/nowhere.py::a", "tests/test_api.py::a"]
+    assert lost(known, {f"{here}::a"}) == [f"{here}::b", "tests/nowhere.py::a"]
+
+
+def test_no_test_with_a_kept_text_is_lost(request):
+    """Asked only of whole files; ``-k`` and ``-m`` leave none out here."""
+    if any("::" in word for word in request.config.args):
+        pytest.skip("single tests were asked for")
+    known = read()
+    assert len(known) > 100 and FILE.stat().st_size < 200_000
+    assert lost(known, request.config.pluginmanager.get_plugin("refusals").collected) == []
