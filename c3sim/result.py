@@ -90,6 +90,9 @@ class TaskResult:
         room_s           it then waited longer than alone for its first workgroup or command
         slower_s         it then ran longer than alone
 
+    A collective that has started waits *waited_for_ranks_s* until the last rank's has; then it
+    moves.
+
     Energies [J] are of all GPUs, without idle power. *payload_bytes* and *energy_per_byte* [J/B]
     are None where a task moves no payload (``tasks/plan.py``); *average_power_w* is that of
     all GPUs while the task runs.
@@ -107,6 +110,7 @@ class TaskResult:
     predecessors_s: float = 0.0
     room_s: float = 0.0
     slower_s: float = 0.0
+    waited_for_ranks_s: float = 0.0  # of a collective, part of time_s
     energy: Mapping[str, float] = field(default_factory=dict)  # the same by component
     average_power_w: float = 0.0
     payload_bytes: float | None = None

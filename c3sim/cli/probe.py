@@ -88,9 +88,9 @@ def machine(
 ) -> None:
     """Print the GPUs, driver, runtime and libraries that the harness sees; exit code 1 if none."""
     from c3sim.validation.probing.campaign import print_machine
-    from c3sim.validation.probing.step import describe
+    from c3sim.validation.probing.step import asked_machine
 
-    description = describe(probe_path(binary, compiler, arch, build_dir))
+    description = asked_machine(probe_path(binary, compiler, arch, build_dir))
     if description.failure:
         say(f"probe machine: {description.failure}")
         raise typer.Exit(FAILED)

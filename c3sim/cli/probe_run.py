@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -15,8 +15,8 @@ from c3sim.cli.options import Json
 from c3sim.cli.probe import Arch, Binary, BuildDir, CompilerKind, probe_path
 
 if TYPE_CHECKING:
-    from c3sim.validation.probing.plan import Step
-    from c3sim.validation.probing.step import Setting
+    from c3sim.validation.probing.plan import Plan, Step
+    from c3sim.validation.probing.step import Outcome, Setting
 
 
 def run(
@@ -47,6 +47,10 @@ def run(
     replace: Annotated[
         bool, Option("--replace", help="Replace records of an earlier run.")
     ] = False,
+    recorded: Annotated[
+        Path | None,
+        Option(metavar="FOLDER|FILE.zip", help="Take an earlier run's records; measure nothing."),
+    ] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Print the commands; run and write nothing.")
     ] = False,
@@ -77,7 +81,8 @@ def run(
         from c3sim.validation.probing.campaign import prepare
 
         prepare(steps, out, replace)
-        program = probe_path(binary, compiler, arch, build_dir)
+        if recorded is None:
+            program = probe_path(binary, compiler, arch, build_dir)
     setting = Setting(
         probe=program,
         node=node,
@@ -85,11 +90,12 @@ def run(
         timeout=timeout,
         revision=revision or of_sources(),
         source=source or f"c3sim probe, plan {loaded.name}",
+        recorded=recorded,
     )
     if dry_run:
         _dry(steps, [command_of(step, setting) for step in steps], as_json)
     else:
-        _run(loaded.name, steps, setting, as_json)
+        _run(loaded, steps, setting, as_json)
 
 
 def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
@@ -101,33 +107,49 @@ def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
             typer.echo(shlex.join(command))
 
 
-def _run(name: str, steps: list[Step], setting: Setting, as_json: bool) -> None:
+def _run(plan: Plan, steps: list[Step], setting: Setting, as_json: bool) -> None:
     from c3sim.cli.progress import step_progress
     from c3sim.validation.probing.campaign import run_steps, to_dict
     from c3sim.validation.probing.step import describe
 
-    description = describe(setting.probe)
+    description = describe(setting)
     if description.failure:
         reason = f"probe machine: {description.failure}"
         say(f"the number of GPUs is not known, all steps are tried: {reason}")
     with step_progress(len(steps)) as watcher:
         outcomes = run_steps(steps, setting, description.gpus, watcher)
-    if as_json:
-        emit_json(
-            {
-                "plan": name,
-                "node": setting.node,
-                "out": str(setting.out),
-                "revision": setting.revision,
-                "machine": description.data or None,
-                "steps": [to_dict(each) for each in outcomes],
-            }
-        )
-    else:
+    said: dict[str, Any] = {
+        "plan": plan.name,
+        "node": setting.node,
+        "out": str(setting.out),
+        "revision": setting.revision,
+        "machine": description.data or None,
+        "steps": [to_dict(each) for each in outcomes],
+    }
+    if not as_json:
         from c3sim.validation.probing.campaign import print_outcomes
 
         print_outcomes(outcomes)
+    if plan.send:
+        said |= _to_send(plan, outcomes, setting, description.data, as_json)
+    if as_json:
+        emit_json(said)
     if any(each.interrupted for each in outcomes):
         raise typer.Exit(INTERRUPTED)
     if any(each.result == "failed" for each in outcomes):
         raise typer.Exit(FAILED)
+
+
+def _to_send(
+    plan: Plan, outcomes: list[Outcome], setting: Setting, machine: dict[str, Any], as_json: bool
+) -> dict[str, Any]:
+    """Leave one file to send, and say what the steps mean."""
+    from c3sim.validation.probing.meaning import found_beside_the_model, means_dict, print_meaning
+    from c3sim.validation.probing.recorded import bundle
+
+    files = [file for each in outcomes for file in each.files]
+    sent = bundle(plan.name, files, machine, setting.out)
+    found = found_beside_the_model(outcomes, setting.node)
+    if not as_json:
+        print_meaning(outcomes, found, sent)
+    return {"send": str(sent), "meaning": means_dict(outcomes, found)}

@@ -9,7 +9,6 @@ from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
-from c3sim.models.memory import operand_bytes
 from c3sim.result import (
     ClassTime,
     DrawResult,
@@ -28,6 +27,7 @@ from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import operand_bytes
 from c3sim.spec.workload import Task, Workload
 from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import Best, best_candidate, strategy_name
@@ -197,6 +197,7 @@ def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) ->
         predecessors_s=times.start - alone.start - room,
         room_s=room,
         slower_s=duration - (alone.end - alone.start),
+        waited_for_ranks_s=times.waited,
         kind=task.kind,
         energy_j=energy,
         energy=by_component(node, account, idle=False),

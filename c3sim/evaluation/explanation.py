@@ -59,7 +59,9 @@ def reasons(
     causes: Mapping[str, float],
     left_over: float,
 ) -> tuple[str, ...]:
-    """A sentence for each of *causes* [s] of task *name* that is large, and for *left_over* [s]."""
+    """A sentence for each of *causes* [s] of task *name* that is large, for *left_over* [s] and for
+    waiting for other ranks.
+    """
     texts = []
     for cause, seconds in causes.items():
         if abs(seconds) > LARGE * isolated:
@@ -70,6 +72,11 @@ def reasons(
             f"left over, {100 * left_over / isolated:+.0f} % of the isolated time: with nothing"
             " shared the task takes longer or shorter than alone, from what the tasks before it did"
             " ahead or left in caches, or from kinds of sharing that matter only together"
+        )
+    waited = run.task(name).waited
+    if waited > COUNTED * isolated:
+        texts.append(
+            f"{waited * 1e3:.3g} ms of its time it waits for other ranks' channels, holding its own"
         )
     return (*texts, *_of_lines(run, name))
 
@@ -139,6 +146,7 @@ class TaskExplanation:
     causes_s: Mapping[str, float]
     left_over_s: float
     removal_s: Mapping[str, float]
+    waited_for_ranks_s: float = 0.0  # of a collective, part of time_s
     reasons: Sequence[str] = ()
 
     @property
@@ -266,8 +274,7 @@ def explain_run(
     whole, what it has in pieces (losses.py).
     """
     workload = best.workload
-    sharing = kinds_of(workload)
-    kinds = (*sharing, RANKS) if workload.host.release != "event" else sharing
+    kinds = (*kinds_of(workload), *[RANKS] * (workload.host.release != "event"))
     whole = frozenset(kinds)
     runs, matter = _runs(node, workload, kinds, progress)
     tasks = {}
@@ -281,6 +288,7 @@ def explain_run(
             causes_s=causes,
             left_over_s=left_over,
             removal_s={kind: run.end - _end(runs[whole - {kind}], name) for kind in kinds},
+            waited_for_ranks_s=run.waited,
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
     serial = sum(isolated(node, workload, name).end for name in workload.tasks)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from c3sim.evaluation.losses import Overlap, loss_note, one_after_the_other
 from c3sim.evaluation.trust import conditions, outside
-from c3sim.models.memory import operand_bytes
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import operand_bytes
 from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import REDUCTIONS, staying_note
 from c3sim.strategies.table import Best, Candidate, exhaustive
@@ -109,6 +109,11 @@ def _out_of_step(best: Best) -> list[str]:
     if not ways:
         return []
     ends = [1e3 * way.end for way in ways]
+    if best.run.drift:
+        return [
+            f"ranks drift apart: wall {min(ends):.3f} to {max(ends):.3f} ms, times are medians over"
+            " ranks and turns of loops that are drawn"
+        ]
     return [
         f"ranks begin by themselves, in one of {len(ways)} ways: wall {min(ends):.3f} to"
         f" {max(ends):.3f} ms, times are medians of the slowest rank"

@@ -49,6 +49,7 @@ TASK_FIELDS = {
     "predecessors_s": ("s", "waiting for predecessors"),
     "room_s": ("s", "waiting for room"),
     "slower_s": ("s", "running slower"),
+    "waited_for_ranks_s": ("s", "waiting for other ranks"),
     "energy_j": ("J", "energy"),
 }
 

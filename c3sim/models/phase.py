@@ -51,6 +51,13 @@ def ranks_of(node: Node, level: Level, algorithm: str, group: Group | None = Non
     return Ranks(level=level, count=ranks, over_nics=over_nics, peers="next" if ring else "all")
 
 
+def channel_speed(clocked: float, clock: float, memory: float) -> float:
+    """Progress of a channel, as a share of that at full speed: memory / (c / clock + 1 - c) at
+    *clock*, as a share of the maximum, with *memory*'s share and c the *clocked* one.
+    """
+    return clock * memory if clocked == 1.0 else memory / (clocked / clock + 1.0 - clocked)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhasePlan:
     """Plan of a library for one phase: an algorithm among the ranks of one level."""

@@ -133,7 +133,8 @@ class Scene:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One repeat of a task on *gpu*: *started()* is for its first workgroup or command, *done()*
-    for its end; *detail* takes what was decided for it. *warm*: it follows another turn of it.
+    for its end; *detail* takes what was decided for it, *waited* the s for which it has waited for
+    other ranks. *warm*: it follows another turn of it.
     """
 
     gpu: int
@@ -142,6 +143,7 @@ class Turn:
     latencies: Latencies
     detail: dict[str, object]
     started: Callback
+    waited: Callable[[float], None]
     done: Callback
 
 
@@ -168,6 +170,8 @@ class Planned(Generic[T_co]):
     """its grid on compute units; None: it needs none"""
     call_time: float
     """s of the host thread that launches it"""
+    event_time: float = 0.0
+    """s of the host thread behind all launches, before its end is seen, if nothing waits for it"""
     turns: int
     """repeats that follow each other; what is submitted at once is one"""
     foldable: bool = False

@@ -13,11 +13,14 @@ from c3sim.processes.signals import Callback, Key, countdown
 
 @dataclass
 class Times:
-    """When a task of one GPU was ready, started (first workgroup, first command) and ended [s]."""
+    """When a task of one GPU was ready, started (first workgroup, first command) and ended [s]; for
+    how long it has waited for other ranks.
+    """
 
     ready: float
     start: float | None = None
     end: float | None = None
+    waited: float = 0.0
     detail: dict[str, object] = field(default_factory=dict)
 
 
@@ -33,6 +36,7 @@ class TaskRuns:
         self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
+        self._awaited: set[str] = set()  # by another task
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -44,10 +48,12 @@ class TaskRuns:
                 if gpu != 0 and planned.on_first_gpu:
                     continue
                 needs = [(entry, gpu) for entry in task.after]
+                self._awaited.update(entry.task for entry in planned.after)
                 if task.stream is not None:
                     if task.stream in last:
                         needs.append((last[task.stream], gpu))
                         self._before[name] = last[task.stream]
+                        self._awaited.add(last[task.stream])
                     last[task.stream] = name
                 if not needs:
                     needs += self._begin(name, gpu)
@@ -58,6 +64,7 @@ class TaskRuns:
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
+            self._record_events(gpu)
 
     def _begin(self, name: str, gpu: int) -> list[Key]:
         """Event that the first task of a stream waits for: its GPU's begin, where that is not at
@@ -97,6 +104,9 @@ class TaskRuns:
             if times.start is None:
                 times.start = self.context.env.now
 
+        def waited(seconds: float) -> None:
+            times.waited += seconds
+
         planned, launch = self.context.plan[name], self.context.workload.host.launch
         looped = launch == "looped" and planned.shape is not None
 
@@ -106,10 +116,13 @@ class TaskRuns:
             else:
                 self._end(name, gpu, times)
 
-        # the task's own end; the launch of the loop's next repeat
-        done = countdown(2 if looped else 1, next_one)
+        seen = planned.event_time > 0.0 and repeat == planned.turns
+        # the task's own end; the launch of the loop's next repeat; that its end is seen
+        done = countdown(1 + looped + seen, next_one)
         if looped:
             self._launch_now(name, gpu, done)
+        if seen:
+            self.signals.when([(f"events of {name}", gpu)], done)
         turn = Turn(
             gpu=gpu,
             repeat=repeat,
@@ -117,9 +130,24 @@ class TaskRuns:
             latencies=self._latencies(planned, gpu, repeat),
             detail=times.detail,
             started=started,
+            waited=waited,
             done=done,
         )
         planned.start(self.context, turn)
+
+    def _record_events(self, gpu: int) -> None:
+        """Have the host do what it does around tasks, behind all launches: of those that compute
+        first; what a process launched without waiting for it is waited for last.
+        """
+        plan, late = self.context.plan, self.context.arrivals.of(gpu).late
+        timed = [name for name in plan.order if plan[name].event_time]
+        for name in sorted(timed, key=lambda name: plan[name].side != "compute"):
+            seen = partial(self.signals.fire, (f"events of {name}", gpu))
+            if name in self._awaited:
+                seen()
+                continue
+            job = partial(self.context.host(gpu, name).do, plan[name].event_time, seen)
+            self.context.once_past(late, job)
 
     def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
         """Before and behind a kernel; one that only waited for the task before it in its stream

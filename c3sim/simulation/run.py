@@ -23,12 +23,15 @@ class Exposure(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskRun:
-    """A task on a GPU: ready, first workgroup or command, end [s from release]; its choices."""
+    """A task on a GPU: ready, first workgroup or command, end [s from release]; its choices.
+    *waited* [s]: of a collective, from its start until its channels are there on every rank.
+    """
 
     ready: float
     start: float
     end: float
     detail: Mapping[str, Any]
+    waited: float = 0.0
 
     def waited_for_room(self, alone: TaskRun) -> float:
         """The time [s] by which it begins later behind being ready than *alone*. A kernel that was
@@ -52,8 +55,8 @@ class Run:
     the order of the tasks, the last *end* [s], *events* processed.
 
     Times of a GPU count from its own begin (*begins* [s]). Where ranks begin in one of several
-    ways, *end* and *times* are medians over the *outcomes*, of the slowest rank; all else is of one
-    run in the middle.
+    ways, *end* and *times* are medians over the *outcomes*, of the slowest rank, or, where ranks
+    *drift*, over all ranks; all else is of one run in the middle.
 
     *exposure*: of the slowest rank, a median over the outcomes as well.
 
@@ -74,6 +77,7 @@ class Run:
     lines: Mapping[str, CacheCounts] = field(default_factory=dict)
     timeline: Timeline | None = None
     outcomes: tuple[Outcome, ...] = ()
+    drift: bool = False
     _slowest: dict[str, TaskRun] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

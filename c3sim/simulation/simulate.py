@@ -28,6 +28,7 @@ from c3sim.result import Span, Timeline
 from c3sim.schedules import expanded
 from c3sim.simulation.counters import UnitsHeld, counters
 from c3sim.simulation.draws import Case, Draw, draws, drifting, median_run
+from c3sim.simulation.drift import drifted
 from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import folds
 from c3sim.simulation.run import Run, TaskRun
@@ -102,6 +103,9 @@ def simulate(
     loop = workload.host.loop
     if loop is not None and not loop.barrier:
         cases = drifting(cases, node.ranks, begin)
+        if len(cases) == 1:
+            turns = drifted(tasks, cases[0].run, lambda draw: begin(draw).run)
+            return cases[0].run if turns is None else turns
     return median_run(cases)
 
 
@@ -223,7 +227,7 @@ def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int
     the first task could have started.
     """
     gpus, loop = dict.fromkeys(gpu for _, gpu in tasks.times), workload.host.loop
-    if loop is None:
+    if loop is None or loop.begin == "call":
         return {gpu: arrivals.of(gpu).late for gpu in gpus}
     starts = [
         (gpu, times.start if loop.begin == "start" else times.ready)
@@ -246,6 +250,7 @@ def _task_runs(
             start=times.start - begin,
             end=times.end - begin,
             detail=times.detail,
+            waited=times.waited,
         )
     return runs
 

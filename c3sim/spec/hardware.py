@@ -25,6 +25,7 @@ from c3sim.spec.parts import (
     Operators,
     RemoteStores,
     ScaleOut,
+    Variation,
 )
 from c3sim.spec.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Parts, Positive, Time
 from c3sim.spec.sourced import Hardware
@@ -128,6 +129,8 @@ class Gpu(Hardware):
     """what the operators of a model reach; left out: no iterations run on it"""
     remote_stores: RemoteStores | None = None
     """left out: no kernel is known to store at peers"""
+    variation: Variation | None = None
+    """left out: GPUs are alike, and so are the turns of a loop"""
 
     @property
     def compute_unit_count(self) -> int:

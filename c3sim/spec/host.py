@@ -105,6 +105,10 @@ class HostProfile(Hardware):
     collective_latency: Time = 0.0
     """longer than behind another kernel, from the end of what a collective's kernel waits for until
     it starts; of the framework's calls and not of the library's own loops"""
+    event_times: dict[Operator, Time] = Field({})
+    """in a loop of calls: busy behind the launches of a turn for what a script does around a kernel
+    of that class, which nothing else waits for (events, streams to wait for); its end is not seen
+    before; left out: nothing"""
     operator_times: dict[Operator, Time] = Field({})
     """busy per launch for an operator of that class in a model; left out: launch_time"""
     backward_time: Time = 0.0

@@ -124,6 +124,9 @@ class Channels(Hardware):
     one another"""
     store_bytes_per_cycle: BytesPerCycle | None = None
     """bytes one channel stores per engine cycle, here or to a peer"""
+    clocked: Fraction = 1.0
+    """share of a channel's time at full clock that follows the core clock; latencies of memory and
+    fabric keep theirs"""
     peer_channels: PeerChannels | None = None
     """direct sends: how many channels serve a peer; left out: all"""
     link_saturation_exponent: Exponent

@@ -126,6 +126,19 @@ class Clock(Hardware):
     limit acts at once"""
 
 
+class Variation(Hardware):
+    """How GPUs of one node differ, and turns of a loop on one GPU (simulation/drift.py)."""
+
+    speed: Fraction
+    """standard deviation between GPUs, of the time that kernels which compute take"""
+    jitter: Fraction
+    """the same between turns of a loop on one GPU"""
+    stalls: Fraction = 0.0
+    """share of a rank's turns in which its collective begins late"""
+    stall_time: Time = 0.0
+    """how late"""
+
+
 Part = Annotated[Positive, Field(le=1)]
 KernelTime = Annotated[Time, Field(gt=0)]
 

@@ -61,9 +61,9 @@ class Loop(Spec):
     """turns of the loop; the power limit has averaged over half of them"""
     barrier: bool = True
     """whether all ranks begin a turn together"""
-    begin: Literal["start", "release"] = "start"
-    """of a turn on a rank: the start of its first task, as profilers see it, or the release before
-    it"""
+    begin: Literal["start", "release", "call"] = "start"
+    """of a turn on a rank: the start of its first task, as profilers see it, the release before it,
+    or an event in front of the host's first call"""
 
 
 class HostThreads(Spec):

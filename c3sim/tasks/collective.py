@@ -21,7 +21,7 @@ from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.groups import group_of, ranks_in
 from c3sim.models.hierarchy import CollectivePlan
 from c3sim.models.network import mirrored
-from c3sim.models.phase import PhasePlan
+from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.processes.channels import Channels, HeldWorkgroups
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -159,6 +159,7 @@ class ChannelRuns:
                 planned,
                 ranks,
                 started=lambda rank: self._turns[name, rank, repeat].started(),
+                waited=lambda rank, seconds: self._turns[name, rank, repeat].waited(seconds),
                 chunk_done=chunk_done,
                 done=done,
                 warm=turn.warm,
@@ -166,19 +167,18 @@ class ChannelRuns:
         return self._runs[key]
 
 
-def _speed(state: GpuState) -> float:
-    """Progress of work that follows clock and memory, as a share of that at full speed."""
-    return state.clock * state.memory
-
-
 @dataclass(frozen=True, slots=True)
 class _Working:
-    """Progress of channels that keep *beside* of it where arithmetic runs on every unit."""
+    """Progress of channels' own work by state, as a share of that at full speed; *clocked*: share
+    of it that follows the clock; *beside*: share that is kept where arithmetic runs on every unit.
+    """
 
+    clocked: float
     beside: float
 
     def __call__(self, state: GpuState) -> float:
-        return _speed(state) * (1.0 - state.computing * (1.0 - self.beside))
+        kept = 1.0 - state.computing * (1.0 - self.beside)
+        return kept * channel_speed(self.clocked, state.clock, state.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +188,14 @@ class _Sending:
     speed: float
     phase: PhasePlan
     channels: float
-    progress: Callable[[GpuState], float]
+    working: _Working
 
     def __call__(self, state: GpuState) -> float:
-        return self.speed * self.phase.rate(self.channels, self.progress(state))
+        return self.speed * self.phase.rate(self.channels, self.working(state))
 
     def freely(self, state: GpuState) -> float:
         """The same if links were no limit."""
-        return self.speed * self.phase.unlinked_rate(self.channels, _speed(state))
+        return self.speed * self.phase.unlinked_rate(self.channels, self.working(state))
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
@@ -231,8 +231,9 @@ def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
 
 class ChannelCollective:
     """One run of *planned* over *ranks*. Calls *started(rank)* when its channels get room,
-    *chunk_done(i)* as chunks arrive everywhere, and *done(rank)*. ``phases``: of each its name,
-    when it began and ended [s], and for how long it sent. *warm*: it follows another run of it.
+    *waited(rank, s)* when all are there that it waited for, *chunk_done(i)* as chunks arrive
+    everywhere, and *done(rank)*. ``phases``: of each its name, when it began and ended [s], and for
+    how long it sent. *warm*: it follows another run of it.
     """
 
     def __init__(
@@ -242,6 +243,7 @@ class ChannelCollective:
         ranks: tuple[int, ...],
         *,
         started: Callable[[int], None],
+        waited: Callable[[int, float], None],
         chunk_done: Callable[[int], None],
         done: Callable[[int], None],
         warm: bool = False,
@@ -249,16 +251,18 @@ class ChannelCollective:
         name, task = planned.name, planned.task
         self.context, self.name, self.chunks = context, name, task.chunks
         self.chunk_done, self.done, self.plan = chunk_done, done, planned.plan
+        self.started, self.waited = started, waited
+        self.since: dict[int, float] = {}  # when a rank's first channels got room
         library = context.node.collective_library(task.backend)
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
         rules = library.channels
+        self.working = _Working(rules.clocked, rules.beside_compute)
         each = rules.channels_per_unit
         self.workgroups = rules.workgroups(self.plan.channels)
-        beside = rules.beside_compute
-        self.progress = _speed if beside == 1.0 else _Working(beside)
         claim = Claim(each * rules.lds, each * rules.registers, each * rules.waves)
-        self.channels = Channels(context, name, claim, ranks, placed=started, ready=self._begin)
+        calls: Any = {"placed": self._placed, "ready": self._begin}
+        self.channels = Channels(context, name, claim, ranks, **calls)
         self.launch = self.channels.launch
         self.ended = 0  # workgroups
         self.speed, self.late = task.speed, task.peers_late
@@ -272,6 +276,10 @@ class ChannelCollective:
         decided = {name: getattr(plan, name) for name in names}
         return decided | ({"parts": plan.parts, "phases": self.phases} if plan.hierarchical else {})
 
+    def _placed(self, rank: int) -> None:
+        self.since.setdefault(rank, self.context.env.now)
+        self.started(rank)
+
     def _begin(self, workgroups: int, held: HeldWorkgroups) -> None:
         """*workgroups* are resident on every rank: after the latency, their channels move data."""
         passage = _Passage(self, workgroups, held)
@@ -279,6 +287,8 @@ class ChannelCollective:
         now = self.context.env.now
         if self.peers_at is None:
             self.peers_at = now + self.late
+            for rank, since in self.since.items():
+                self.waited(rank, self.peers_at - since)
         self.context.once_past(max(0.0, self.peers_at - now) + self.plan.flight, fill)
 
     def arrived(self, workgroups: int, chunk: int) -> None:
@@ -315,7 +325,7 @@ class ChannelCollective:
         for rank in self.channels.ranks:
             asked = Asked(
                 gpu=rank,
-                cap=cap or self.progress,
+                cap=cap or self.working,
                 traffic=traffic(rank),
                 compute_units=self.channels.units(rank, units * workgroups),
                 share=share * workgroups / self.workgroups,
@@ -357,7 +367,7 @@ class _Passage:
             self.workgroups,
             phase.sent * self.workgroups / run.workgroups,
             lambda: self._was_sent(index, since),
-            cap=_Sending(run.speed, phase, working, run.progress),
+            cap=_Sending(run.speed, phase, working, run.working),
             traffic=lambda rank: _phase_traffic(
                 run.context.node, phase, rank, folded=run.context.machine.folded
             ),

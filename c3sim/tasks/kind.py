@@ -93,6 +93,10 @@ class Kind(ABC, Generic[T]):
         """The record of *task*: its place among others, and the answers of its kind."""
         host, profile = scene.node.host, scene.profile
         launch = host.launch_time if profile is None else profile.launch_time
+        calls, events = scene.workload.host, 0.0
+        timed = calls.loop is not None and calls.launch == "eager" and self.operator(task)
+        if profile is not None and timed:
+            events = profile.event_times.get(timed, 0.0)
         return {
             "name": name,
             "task": task,
@@ -100,6 +104,7 @@ class Kind(ABC, Generic[T]):
             "after": tuple([parse_after(text) for text in task.after]),
             "queue": scene.queues[task.stream or f"task {name}"],
             "priority": scene.stream(task.stream).priority,
+            "event_time": events,
             "call_time": launch if task.launch_time is None else task.launch_time,
             "turns": task.repeat,
             "use": self.use(task, scene.node.gpu),

@@ -9,7 +9,7 @@ import pytest
 from c3sim.errors import InputErrors
 from c3sim.models.capacity import Port
 from c3sim.models.collective import allowed_protocols, plan_in_node
-from c3sim.models.phase import PhasePlan
+from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
@@ -238,3 +238,12 @@ def test_a_channel_of_direct_sends_may_have_a_rate_of_its_own() -> None:
     node = TEACHING.model_copy(update={"collective_libraries": libraries})
     assert plan("all_to_all", 8 * MIB, node).channel_rate == pytest.approx(2e9)
     assert plan("all_gather", 8 * MIB, node).channel_rate == pytest.approx(5e9)
+
+
+def test_latencies_of_memory_and_fabric_keep_their_clock() -> None:
+    """At half the clock a channel that follows it whole has half its speed; one of which half
+    waits for memory takes 0.5 / 0.5 + 0.5 = 1.5 times as long. Memory's share counts for all of it.
+    """
+    assert channel_speed(1.0, 0.5, 0.8) == 0.5 * 0.8
+    assert channel_speed(0.5, 0.5, 0.75) == pytest.approx(0.75 / 1.5)
+    assert channel_speed(0.0, 0.5, 1.0) == 1.0

@@ -111,3 +111,30 @@ def test_a_profile_that_the_node_lacks_is_refused() -> None:
     workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"profile": "slow"}}
     with pytest.raises(InputErrors, match="unknown host profile 'slow'"):
         check_on_node(parse_workload(workload), TEACHING)
+
+
+def test_events_around_a_task_of_a_loop_are_the_hosts_work() -> None:
+    """The thread launches twice, 10 us each, then works 300 us for the product's events and 200 us
+    for the all-reduce's: their ends are seen at 320 and 520 us, by when both kernels have ended.
+    Alone the all-reduce is seen at 10 + 200 us; a single shot has no events, and so no wait.
+    """
+    profile = HostProfile(
+        launch_time=10 * US,
+        enqueue_time=10 * US,
+        start_latency=0.0,
+        event_times={"gemm": 300 * US, "communication": 200 * US},
+    )
+    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    reduce = {"kind": "collective", "op": "all_reduce", "size": "4 KiB"}
+    host: dict[str, Any] = {"launch": "eager", "profile": "slow"}
+    loop = {"iterations": 9, "barrier": True, "begin": "call"}
+
+    def ends(tasks: dict[str, Any], **more: Any) -> dict[str, float]:
+        workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
+        run = simulate(node, parse_workload({**workload, "host": {**host, **more}}))
+        return {name: run.task(name).end for name in tasks}
+
+    both = ends({"reduce": reduce, "gemm": GEMM}, loop=loop)
+    assert both == pytest.approx({"reduce": 520 * US, "gemm": 320 * US})
+    assert ends({"reduce": reduce}, loop=loop) == pytest.approx({"reduce": 210 * US})
+    assert ends({"reduce": reduce})["reduce"] < 100 * US

@@ -81,6 +81,7 @@ def measured_figures(record: Record) -> dict[FigureKey, float]:
     power, loop_time, energy       of a load in a loop: [W], [us], [J] (``loops``)
     wall, or sequence              the whole run [us]; sequence: all tasks in one stream
     KIND_time                      time of a task beside others [us]
+    KIND_moving                    the same without waiting for other ranks [us]
     KIND_slowdown                  that time over its isolated time
     ============================== =====================================================
     """
@@ -96,6 +97,8 @@ def measured_figures(record: Record) -> dict[FigureKey, float]:
     for task, times in measured.tasks.items():
         kind = tasks[task].kind
         figures[f"{kind}_time", task] = times.time_us
+        if times.moving_us is not None:
+            figures[f"{kind}_moving", task] = times.moving_us
         if task in measured.isolated:
             figures[f"{kind}_slowdown", task] = times.time_us / measured.isolated[task]
     return figures
@@ -154,8 +157,12 @@ def _mean(repeats: Sequence[Record]) -> Record:
 
 
 def _mean_task(times: Sequence[TaskTime]) -> TaskTime:
-    start = _mean_known([time.start_us for time in times])
-    return TaskTime(time_us=fmean(time.time_us for time in times), start_us=start)
+    return TaskTime(
+        time_us=fmean(time.time_us for time in times),
+        start_us=_mean_known([time.start_us for time in times]),
+        moving_us=_mean_known([time.moving_us for time in times]),
+        waited_for_ranks_us=_mean_known([time.waited_for_ranks_us for time in times]),
+    )
 
 
 def _mean_known(times: Sequence[float | None]) -> float | None:

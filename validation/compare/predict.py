@@ -106,6 +106,9 @@ def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) ->
         else:
             assert run is not None  # the other figures are of a concurrent run
             end = (run.task(task).end if task else run.end) * 1e6
+            if metric.endswith("_moving"):
+                own[metric, task] = end - run.task(task).waited * 1e6
+                continue
             slowdown = metric.endswith("_slowdown")
             own[metric, task] = end / isolated[task] if slowdown else end
             rescaled = own[metric, task] if slowdown else _given(record, run, isolated, task)

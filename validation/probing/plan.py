@@ -31,6 +31,7 @@ class Step(Spec):
         1, description="how many it needs; with fewer it is skipped"
     )
     what: str = Field("", description="what it measures, in a few words")
+    means: str = Field("", description="what its result would mean for the model")
     command: str | tuple[str | float, ...] = Field(
         description="subcommand of the probe and its options, as a line or as a list of words"
     )
@@ -72,6 +73,7 @@ class Plan(Spec):
     name: str
     description: str
     minutes: Annotated[float, Field(gt=0)] = Field(description="about how long it takes")
+    send: bool = Field(False, description="leave one file to send, PLAN.zip, and say what it means")
     steps: tuple[Step, ...] = Field(min_length=1)
 
     @property

@@ -10,9 +10,9 @@ from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of, on_rails
 from c3sim.models.hierarchy import PHASES, cluster_algorithms
-from c3sim.models.memory import operand_bytes
 from c3sim.schedules import expanded
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import operand_bytes
 from c3sim.spec.reading.checks.workload import owner_errors, posting_on_node_errors
 from c3sim.spec.reading.documents import join
 from c3sim.spec.task import Command, EngineTask, Kernel, Stores

@@ -88,7 +88,7 @@ std::vector<LoopSettings> loops_of(const Options &options) {
     for (const bool by_host : choices(options, "release", "per_rank", "host"))
         for (const bool barrier : choices(options, "barrier", "no", "yes"))
             loops.push_back({static_cast<int>(options.integer("iterations")), static_cast<int>(options.integer("warm-up")),
-                             barrier, by_host});
+                             barrier, by_host, options.on("serial")});
     return loops;
 }
 
@@ -161,7 +161,7 @@ void Ranks::verify(const std::vector<NamedTask> &order) {
     for (const auto &each : order) each.task->prepare();
     GPU(gpuDeviceSynchronize());
     crew_.barrier();
-    loop_.run(order, {1, 0, false, false});
+    loop_.run(order, {1, 0, false, false, false});
     for (const auto &each : order) each.task->verify();
     crew_.barrier();
 }
@@ -252,6 +252,7 @@ void Ranks::write(const Asked &asked, const LoopRecord &record) {
     if (options_.on("out-of-place")) name += ", out of place";
     name += record.settings.barrier ? ", loop with barrier" : ", loop";
     if (record.settings.by_host) name += ", released by the host";
+    if (record.settings.serial) name += ", one after the other";
     const Setting setting{describe_machine(gpus_, node_), node_.runtime_version(), before_, after_};
     report_.write(setting, name, record.shown().order, findings);
     progress(name + ": " + progress_of(record));
@@ -272,6 +273,7 @@ int run_ranks(const std::vector<std::string> &arguments, const std::string &line
         .option("data", "random", "of GEMM operands: random, pattern (steps of 1/128), zero")
         .option("visible", "all", "GPUs that each process sees: all, own")
         .flag("meter", "power and clocks of every GPU during each loop; needs loops of a second or so")
+        .flag("serial", "each waits for the one launched before it: nothing runs beside it")
         .flag("out-of-place", "a rank's own shard of a collective is copied as well");
     if (parse(options, arguments, "ranks")) return 0;
     check(options);

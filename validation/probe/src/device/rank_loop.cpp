@@ -29,7 +29,7 @@ gpuEvent_t RankLoop::event() {
     return events_[used_++];
 }
 
-void RankLoop::submit(const std::vector<NamedTask> &order, DeviceTimes *times, Marks &marks) {
+void RankLoop::submit(const std::vector<NamedTask> &order, DeviceTimes *times, Marks &marks, bool serial) {
     marks.launch_ns = monotonic_ns();
     GPU(gpuEventRecord(marks.release, main_.stream));
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -37,6 +37,8 @@ void RankLoop::submit(const std::vector<NamedTask> &order, DeviceTimes *times, M
         const auto &lanes = task.lanes();
         for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
             GPU(gpuStreamWaitEvent(lanes[lane].stream, marks.release, 0));
+            if (serial && i)
+                for (const auto &before : marks.tasks[i - 1]) GPU(gpuStreamWaitEvent(lanes[lane].stream, before.end, 0));
             GPU(gpuEventRecord(marks.tasks[i][lane].begin, lanes[lane].stream));
         }
         marks.noted[i] = task.note_times(times + i);
@@ -93,7 +95,7 @@ Turns RankLoop::run(const std::vector<NamedTask> &order, const LoopSettings &set
         if (settings.barrier || settings.by_host) GPU(gpuStreamSynchronize(main_.stream));  // it waits for all others
         if (settings.barrier) crew_.barrier();
         if (gated) gate_.close(), gate_.hold(main_.stream);
-        submit(order, noted.data<DeviceTimes>() + i * order.size(), marks[i]);
+        submit(order, noted.data<DeviceTimes>() + i * order.size(), marks[i], settings.serial);
         if (gated) gate_.open();
     }
     GPU(gpuDeviceSynchronize());

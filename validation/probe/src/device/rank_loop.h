@@ -22,6 +22,7 @@ struct LoopSettings {
     int iterations = 20;  // all
     int warm_up = 2;      // the first ones, whose times are not given
     bool barrier = false, by_host = false;
+    bool serial = false;  // each task waits for the one before it
 };
 
 class RankLoop {
@@ -36,7 +37,7 @@ public:
 private:
     struct Marks;
     gpuEvent_t event();
-    void submit(const std::vector<NamedTask> &order, DeviceTimes *times, Marks &marks);
+    void submit(const std::vector<NamedTask> &order, DeviceTimes *times, Marks &marks, bool serial);
     Turn turn_of(const Marks &marks, const std::vector<DeviceTimes> &times, std::size_t first) const;
 
     Crew &crew_;

@@ -85,6 +85,7 @@ Findings findings_of(const LoopRecord &record, const std::vector<Identity> &gpus
     Findings findings;
     findings.samples = static_cast<int>(run.why.size());
     findings.host = host_of(record);
+    findings.serial = record.settings.serial && record.together;
     if (record.together) {
         const auto walls = walls_us(run.ranks);
         findings.measured.set("wall_us", kept_median(walls, run.why));

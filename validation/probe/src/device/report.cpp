@@ -105,16 +105,20 @@ void Report::write(const Setting &setting, const std::string &name, const std::v
     std::map<std::string, std::string> libraries;
     bool named_streams = false;
     Json names = Json::array();
+    std::string before, last;
     for (const auto &each : order) {
         auto stream = each.task->streams();
+        before = last;
         for (auto &[name, task] : each.task->tasks(each.name)) {
             if (!stream.is_null()) {
                 task.set("stream", name);
                 streams.set(name, stream);
                 named_streams = true;
             }
+            if (findings.serial && !before.empty()) task.set("after", Json::array().push(before));
             tasks.set(name, task);
             names.push(name);
+            last = name;
         }
         for (const auto &[library, version] : each.task->libraries()) libraries[library] = version;
     }

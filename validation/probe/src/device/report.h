@@ -19,6 +19,7 @@ struct Setting {
 struct Findings {
     Json host, measured = Json::object(), sets = Json::object(), observed;
     int samples = 1;
+    bool serial = false;  // each task waits for the one before it
 };
 
 class Report {

@@ -1,0 +1,114 @@
+"""Ranks of a loop without a barrier that differ in speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.explanation import explain_run
+from c3sim.simulation.drift import _Loops
+from c3sim.simulation.run import Run, TaskRun
+from c3sim.simulation.simulate import simulate
+from c3sim.spec.hardware import Node
+from c3sim.spec.parts import Variation
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.workload import Workload
+from c3sim.strategies.table import best_candidate
+from c3sim.tasks.plan import plan
+
+GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
+REDUCE = {"kind": "collective", "op": "all_reduce", "size": 128 * 2**20}
+
+
+@pytest.fixture(scope="module")
+def node() -> Node:
+    return load_hardware("mi300x-8").node
+
+
+def pair(**loop: Any) -> Workload:
+    host = {"release": "host", "loop": {"iterations": 60, "barrier": False, **loop}}
+    tasks = {"reduce": REDUCE, "gemm": GEMM}
+    return parse_workload({"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True)
+
+
+def alike(node: Node) -> Node:
+    gpu = node.gpu.model_copy(update={"variation": None})
+    return node.model_copy(update={"gpu": gpu})
+
+
+def run_of(waits: list[float]) -> Run:
+    """A GEMM takes 10 s however long its rank waits; the collective moves for 4 s."""
+
+    def times(end: float, waited: float) -> TaskRun:
+        return TaskRun(ready=0.0, start=0.0, end=end, detail={}, waited=waited)
+
+    found = {}
+    for gpu, wait in enumerate(waits):
+        found["gemm", gpu] = times(10.0, 0.0)
+        found["reduce", gpu] = times(wait + 4.0, wait)
+    begins = dict.fromkeys(range(len(waits)), 0.0)
+    exposure: Any = (0.0, 10.0)
+    return Run(times=found, end=10, begins=begins, idle=0, folded=True, events=0, exposure=exposure)
+
+
+def test_the_quick_rank_waits_until_the_collective_ends_its_turn(node: Node) -> None:
+    """It takes 9 s, the other one 10: it is 1, 2, ... s ahead, until its collective, which it waits
+    for, ends as late as the slow rank's GEMM: 10 - 4 = 6 s ahead, whose turn then takes 10 s too.
+    """
+    waits = [0.0, 2.0, 4.0, 6.0]
+    even = Variation(speed=0.0, jitter=0.0)
+    loops = _Loops(plan(pair(), node), run_of(waits), waits, 0.0, even)
+    begins, ahead = [0.0, 0.0], []
+    for _ in range(9):
+        begins = loops._turn(begins, [1.0, 0.9])
+        ahead.append(begins[0] - begins[1])
+    assert ahead == pytest.approx([1, 2, 3, 4, 5, 6, 6, 6, 6])
+    assert loops.seen["reduce"][-1].waited == pytest.approx(6)
+
+
+def test_a_late_collective_brings_all_ranks_together(node: Node) -> None:
+    """Stalled by 100 s in each turn, it ends last on both ranks, whatever their speeds."""
+    waits = [0.0, 6.0]
+    stalled = Variation(speed=0.0, jitter=0.0, stalls=1.0, stall_time=100.0)
+    loops = _Loops(plan(pair(), node), run_of(waits), waits, 0.0, stalled)
+    ends = loops._turn([0.0, -2.0], [1.0, 0.9])
+    assert ends == pytest.approx([104, 104])
+
+
+def test_gpus_that_differ_wait_for_each_other(node: Node) -> None:
+    """Alike, ranks stay in step and nobody waits; unlike, the middle rank waits for the last one,
+    and what it moves takes about as long as in step.
+    """
+    step, apart = simulate(alike(node), pair()), simulate(node, pair())
+    assert step.task("reduce").waited == 0.0
+    reduce = apart.task("reduce")
+    assert apart.drift and reduce.waited > 50e-6
+    assert reduce.end - reduce.waited == pytest.approx(step.task("reduce").end, rel=0.03)
+    assert [len(way.arrivals.classes) for way in apart.outcomes] == [8] * 20
+
+
+@pytest.mark.parametrize("loop", [{"barrier": True}])
+def test_a_barrier_keeps_ranks_in_step(node: Node, loop: dict[str, Any]) -> None:
+    assert not simulate(node, pair(**loop)).drift
+
+
+def test_a_collective_that_ends_last_keeps_ranks_in_step(node: Node) -> None:
+    """Whoever is quick waits for it at the end of every turn."""
+    workload = pair()
+    large = workload.tasks["reduce"].model_copy(update={"size": 2.0**30})
+    tasks = {**workload.tasks, "reduce": large}
+    assert not simulate(node, workload.model_copy(update={"tasks": tasks})).drift
+
+
+def test_result_and_explanation_tell_waiting_from_moving(node: Node) -> None:
+    best = best_candidate("as_written", pair(), node)
+    result = evaluate_run(pair(), node, "as_written")
+    waited = result.tasks["reduce"].waited_for_ranks_s
+    assert waited == best.run.task("reduce").waited > 0
+    assert result.tasks["gemm"].waited_for_ranks_s == 0
+    assert any("drift" in note for note in result.notes)
+    explained = explain_run(best, node, "as_written").tasks["reduce"]
+    assert explained.waited_for_ranks_s == waited
+    assert any("waits for other ranks" in reason for reason in explained.reasons)
