@@ -172,7 +172,7 @@ class Links(Hardware):
     raw_bandwidth: Bandwidth | None = None
     """signalling rate of one link, one direction; for readers, nothing uses it"""
     bandwidth: Bandwidth
-    """usable payload rate of one link, one direction"""
+    """usable payload rate of one link, one direction; 'c3sim show NODE' has the total of a GPU"""
     latency: Time
     per_peer: Parts
     """links to each neighbour (full mesh, ring) or into the switch"""
