@@ -114,6 +114,11 @@ class PlannedKernel(OnUnits[Kernel]):
     """A kernel and its grid."""
 
     @property
+    def over_memory(self) -> bool:
+        """A given time has been measured with it."""
+        return self.task.time is None and self.task.hits == "hbm"
+
+    @property
     def inserted(self) -> float:
         task, gpu = self.task, self.scene.node.gpu
         if task.accesses:
@@ -213,6 +218,11 @@ def _turns(tiles: int, workgroups: int, residents: int, units: int) -> int:
     return usual * full + (ceil(usual * rest / concurrent) if rest else 0)
 
 
+def _idle(task: Kernel) -> float:
+    """Bandwidth of memory that a byte of *task* takes beside itself."""
+    return 1.0 / task.memory_efficiency - 1.0
+
+
 def _clocked(task: Kernel, moving: float, computing: float) -> float:
     """Part of the time that follows the clock."""
     if task.clocked is not None:
@@ -251,6 +261,7 @@ class _Part:
                 cache=0.0 if in_l2 else moved,
                 hbm_read=read if in_hbm else 0.0,
                 hbm_write=written if in_hbm else 0.0,
+                hbm_busy=moved * _idle(task) if in_hbm else 0.0,
                 inserted=moved if in_hbm else 0.0,
                 core_energy=flops * gpu.energy.flop.get(dtype, 0.0),
                 vector=moved,
@@ -290,6 +301,7 @@ def _accessing(
             cache=moved.past_l2 / tiles,
             hbm_read=moved.read / tiles,
             hbm_write=moved.written / tiles + plain.traffic.hbm_write,
+            hbm_busy=(moved.read + moved.written) * _idle(task) / tiles + plain.traffic.hbm_busy,
             inserted=moved.inserted / tiles,
             vector=(moved.l1 + past_l1) / tiles,
         ),
