@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
@@ -96,6 +95,8 @@ def _cache_rate(node: Node) -> float:
     return node.gpu.memory_side_cache.bandwidth
 
 
+#: Caches and memory: what is scarce there slows by waiting, before it is exhausted.
+WITHIN = ("hbm", "memory_side_cache", "l2")
 RATES: dict[str, Callable[[Node], float]] = {
     "hbm": lambda node: memory_given(node.gpu, 0.0),
     "memory_side_cache": _cache_rate,
@@ -202,8 +203,10 @@ class Drawing:
 
     def alone(
         self, amounts: dict[Capacity, float], traffic: Traffic, row_misses: float
-    ) -> tuple[float, Capacity | None]:
-        """Units/s with all capacities to itself, or to it and its like; the narrowest of them."""
+    ) -> tuple[float, Capacity | None, float]:
+        """Units/s with all capacities to itself, or to it and its like; the narrowest of them;
+        units/s that those outside of caches and memory let through.
+        """
         if traffic.together and not self.folded:
             amounts = with_like(amounts, self._sharers)
         moved = traffic.hbm_read + traffic.hbm_write
@@ -213,8 +216,11 @@ class Drawing:
         def rate(capacity: Capacity) -> float:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]
 
-        return min(
-            ((rate(c) / amount, c) for c, amount in amounts.items()),
-            key=itemgetter(0),
-            default=(math.inf, None),
-        )
+        alone, narrowest, outside = math.inf, None, math.inf
+        for capacity, amount in amounts.items():
+            most = rate(capacity) / amount
+            if most < alone:
+                alone, narrowest = most, capacity
+            if capacity.kind not in WITHIN:
+                outside = min(outside, most)
+        return alone, narrowest, outside

@@ -128,7 +128,9 @@ class Machine:
         most = math.inf
         if asked.sharers > 1:
             most = through_ports(self.node, traffic) / asked.sharers
-        alone, narrowest = self._drawing.alone(amounts, traffic, lines.row_misses)
+        alone, narrowest, outside = self._drawing.alone(amounts, traffic, lines.row_misses)
+        if not traffic.stored:  # stores wait in queues of their own (models/stores.py)
+            most = min(most, asked.share * outside)
         nominal = min(full, most, asked.share * alone)
         busy = memory_time(self.node.gpu, traffic, lines.row_misses)
         here, home = self.home(gpu), partial(self.home, here=self.home(gpu))
@@ -139,6 +141,7 @@ class Machine:
             full=full,
             through_ports=most,
             alone=alone,
+            freely=getattr(asked.cap, "freely", None),
             load=Load(bill.core_energy, bill.uncore_energy, bill.held, bill.busy),
             memory_time=busy,
             memory_first=nominal * busy if asked.first else 0.0,

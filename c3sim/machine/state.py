@@ -19,7 +19,7 @@ from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.cache_lines import Lines
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
-from c3sim.models.memory import load_behind, served_share
+from c3sim.models.memory import load_behind, load_of, served_share
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.models.stores import kept_share
 from c3sim.spec.hardware import Gpu
@@ -67,8 +67,9 @@ class Declared(NamedTuple):
     rate: Rate  # units/s that it asks for in a state
     clocked: bool  # whether that follows the clock
     full: float  # the same at full speed
-    through_ports: float  # units/s that ports let through to memory
+    through_ports: float  # units/s that links and engines let through to memory
     alone: float  # units/s with all capacities to itself
+    freely: Rate | None  # *rate* if nothing but memory limited it; None: the same
     load: Load
     memory_time: float  # s of all that memory gives, per unit
     memory_bytes: float  # to and from it, per unit
@@ -156,10 +157,9 @@ class StateRule:
         """
         if name not in self._governors:
             self._governors[name] = self.governor()
-        bounds: dict[int, int] = {}  # numbered by appearance
         kinds = (
-            tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in drawing]),
-            None if disturbing is drawing else tuple([f.tags.kind for f in disturbing]),
+            _with_bounds(drawing),
+            None if disturbing is drawing else _with_bounds(disturbing),
             None if holding is drawing else tuple([f.tags.kind for f in holding]),
         )
         by_clock = self._known.get(kinds)
@@ -172,9 +172,29 @@ class StateRule:
                 [f.tags.declared for f in drawing],
                 [bound for _, bound in kinds[0]],
                 [f.tags.declared for f in disturbing],
+                [bound for _, bound in kinds[1] or kinds[0]],
                 [f.tags.declared for f in holding],
             )
         return by_clock.states[self._governors[name].factor(by_clock.power, by_clock.within)]
+
+
+class _Loading(NamedTuple):
+    """Fields of :class:`Declared` that a flow which loads memory has its load from."""
+
+    rate: Rate
+    clocked: bool
+    full: float
+    through_ports: float
+    memory_time: float
+    l2_time: float
+    behind: bool
+    freely: Rate | None
+
+
+def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
+    """Kind and bound of each of *flows*; bounds are numbered by appearance."""
+    bounds: dict[int, int] = {}
+    return tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in flows])
 
 
 class StateByClock:
@@ -189,11 +209,12 @@ class StateByClock:
         drawing: Sequence[Declared],
         bounds: Sequence[int],
         loading: Sequence[Declared],
+        loading_bounds: Sequence[int],
         holding: Sequence[Declared],
     ):
         """*drawing* flows draw power, *loading* ones load memory, *holding* ones may hold others
         up. *stall*: of StateRule. *bounds*: a number for each *drawing* one; equal: of one task,
-        bound by one capacity.
+        bound by one capacity; *loading_bounds*: for each *loading* one.
         """
         self.gpu, self._stall = gpu, stall
         self.states: dict[float, GpuState] = {}
@@ -205,10 +226,20 @@ class StateByClock:
             for flow, bound in zip(drawing, bounds, strict=True)
         ]
         self._bounds = len(set(bounds))
-        self._loading = [
-            (f.rate, f.clocked, f.full, f.through_ports, f.memory_time, f.l2_time, f.behind)
-            for f in loading
-        ]
+        self._loading: list[list[_Loading]] = [[] for _ in range(len(set(loading_bounds)))]
+        for f, bound in zip(loading, loading_bounds, strict=True):
+            self._loading[bound].append(
+                _Loading(
+                    f.rate,
+                    f.clocked,
+                    f.full,
+                    f.through_ports,
+                    f.memory_time,
+                    f.l2_time,
+                    f.behind,
+                    f.freely,
+                )
+            )
         self._first = 0.0
         self._missing = 0.0  # B/s of memory asked for at full speed
         for flow in loading:
@@ -248,24 +279,50 @@ class StateByClock:
         )
 
     def _state(self, clock: float) -> GpuState:
-        gpu = self.gpu
-        load, l2, behind, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
-        for rate_in, clocked, full, most, memory_time, l2_time, is_behind in self._loading:
-            demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
-            if demand > most:
-                demand = most
-            load += demand * memory_time
-            l2 += demand * l2_time / clock  # the L2s run at the engine clock
-            if is_behind:
-                behind += demand * memory_time
+        gpu, soft = self.gpu, self.gpu.hbm.saturation_exponent
+        load, l2, behind, above, undisturbed = 0.0, 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+        for flows in self._loading:
+            of_one, limited = 0.0, False
+            for rate_in, clocked, full, most, memory_time, l2_time, is_behind, freely in flows:
+                demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
+                if demand > most:
+                    demand = most
+                load += demand * memory_time
+                l2 += demand * l2_time / clock  # the L2s run at the engine clock
+                of_one += demand * (memory_time + l2_time / clock)
+                limited = limited or freely is not None or (clocked and most < full)
+                if is_behind:
+                    behind += demand * memory_time
+            if limited:
+                above += self._above(flows, of_one, clock)
         admitted = admitted_share(gpu, load - behind) if behind else 1.0
         forced = least_admitted(gpu) if behind else 0.0
-        felt = load_behind(load - behind * (1.0 - forced), self._first) + l2
-        memory, held = served_share(felt, gpu.hbm.saturation_exponent), 1.0
+        felt = load_behind(load - behind * (1.0 - forced), self._first) + l2 + above
+        memory, held = served_share(felt, soft), 1.0
         if self._storing:
             asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
             held = kept(gpu, asked)
         return GpuState(clock, memory, load, held, admitted, self._stalled(load, memory))
+
+    def _above(self, flows: Sequence[_Loading], asked: float, clock: float) -> float:
+        """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""
+        times = [flow.memory_time + flow.l2_time / clock for flow in flows]
+
+        def reached(share: float) -> float:
+            state = GpuState(clock, share)
+            return sum(
+                min(flow.rate(state), flow.through_ports) * time
+                for flow, time in zip(flows, times, strict=True)
+            )
+
+        def freely(share: float) -> float:
+            state = GpuState(clock, share)
+            return sum(
+                (flow.freely or flow.rate)(state) * time
+                for flow, time in zip(flows, times, strict=True)
+            )
+
+        return load_of(asked, freely, reached, self.gpu.hbm.saturation_exponent) - asked
 
     def _stalled(self, load: float, memory: float) -> float:
         """Part of the misses that wait for a line, at what memory gives of what flows ask for."""

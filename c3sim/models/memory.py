@@ -13,6 +13,8 @@ isolated local copy against CUs (suite transferbench_cu_scaling, column GPU00): 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from c3sim.spec.hardware import Gpu
 
 #: Least share of memory that is left to compute units; it keeps their load finite.
@@ -55,3 +57,38 @@ def served_share(demanded: float, saturation_exponent: float) -> float:
         return float((1.0 + demanded**saturation_exponent) ** (-1.0 / saturation_exponent))
     except OverflowError:
         return 1.0 / demanded
+
+
+#: Halvings after which an interval between two floats is empty.
+HALVINGS = 60
+
+
+def load_of(
+    asked: float,
+    freely: Callable[[float], float],
+    reached: Callable[[float], float],
+    saturation_exponent: float,
+) -> float:
+    """Load on memory of one task: *asked*, what it demands at full speed, unless that would let it
+    gain by being slow. *reached(s)*: the load that it carries, growing, when it gets the share s of
+    memory; *freely(s)*: the same if links and matrix units were no limit.
+
+    A task that they hold up has no more than it would have without them. With X = freely(1)
+
+        reached(S(x)) <= freely(S(X))
+
+    and x is *asked*, or the least load above it of which that holds.
+    """
+    least = served_share(freely(1.0), saturation_exponent)
+    share, most = served_share(asked, saturation_exponent), freely(least)
+    if reached(share) <= most or reached(least) > most:
+        return asked
+    for _ in range(HALVINGS):
+        middle = 0.5 * (least + share)
+        least, share = (least, middle) if reached(middle) > most else (middle, share)
+    return demanded_at(least, saturation_exponent)
+
+
+def demanded_at(share: float, saturation_exponent: float) -> float:
+    """The demand x of which memory serves the *share* S(x) > 0."""
+    return float((share**-saturation_exponent - 1.0) ** (1.0 / saturation_exponent))

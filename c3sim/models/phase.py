@@ -111,6 +111,12 @@ class PhasePlan:
         """
         return channels * self._lane_rate(speed) / self.per_link
 
+    def unlinked_rate(self, channels: float, speed: float) -> float:
+        """The same if links were no limit."""
+        if not self.primitives:
+            return channels * self.channel_rate * speed
+        return channels * speed / sum(time for time, _ in self.primitives)
+
     def _lane_rate(self, speed: float) -> float:
         """Payload rate [B/s] of the channels of the fullest lane."""
         if not self.primitives:

@@ -182,6 +182,10 @@ class _Sending:
     def __call__(self, state: GpuState) -> float:
         return self.speed * self.phase.rate(self.channels, _speed(state))
 
+    def freely(self, state: GpuState) -> float:
+        """The same if links were no limit."""
+        return self.speed * self.phase.unlinked_rate(self.channels, _speed(state))
+
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
     """Per payload byte that *rank* sends. Waves load, store here, and store to peers as much as

@@ -10,7 +10,7 @@ import pytest
 from law_cases import CASES, NODES, Case, sample
 from law_nodes import scaled
 from law_reads import numbers_read
-from laws_of_times import end_and_reads, end_improved, improvements
+from laws_of_times import end_and_reads, end_with, improvements
 
 from c3sim.simulation.simulate import simulate
 
@@ -49,7 +49,7 @@ def _without_those_that_matter(paths: set[str], cases: list[Case]) -> set[str]:
     """Those of *paths* that none of *cases* takes less time with."""
     for case in cases:
         for path in paths & improvements(case.node_name).keys():
-            if end_improved(case, path) < end_and_reads(case)[0] * (1 - 1e-6):
+            if end_with(case, path, 1.25) < end_and_reads(case)[0] * (1 - 1e-6):
                 paths = paths - {path}
     return paths
 

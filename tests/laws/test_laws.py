@@ -29,6 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     every = metafunc.config.getoption("--every-case")
     cases = CASES if every else sample()
+    laws_of_times.EVERY = every
 
     def marks(case: Case) -> list[pytest.MarkDecorator]:
         quick = case.node_name in TEACHING and not case.name.startswith("packaged llama3")

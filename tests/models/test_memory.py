@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c3sim.models.memory import ARRAYS, load_behind, memory_given, served_share
+from c3sim.models.memory import ARRAYS, load_behind, load_of, memory_given, served_share
 from c3sim.spec.reading.loading import load_hardware
 
 GPU = load_hardware("mi300x-8").node.gpu
@@ -37,6 +37,25 @@ def test_served_share(asked: float, saturation_exponent: float, share: float) ->
 )
 def test_what_is_served_first_leaves_less(load: float, first: float, felt: float) -> None:
     assert load_behind(load, first) == pytest.approx(felt)
+
+
+@pytest.mark.parametrize(
+    ("links", "load"),
+    [
+        (0.3, 0.3),  # on slow links it asks for 0.3 and gets that: S(0.3) is 1 / 1.3, no limit
+        # asking for 0.6 it would get 0.6 of S(0.6) = 1 / 1.6 and so the 0.6. Without links it asks
+        # for 1 and gets 1/2; no more on links, so that S(x) = 1/2: x = 1
+        (0.6, 1.0),
+        (8.0, 1.0),
+    ],
+)
+def test_nobody_gains_by_being_slow(links: float, load: float) -> None:
+    """A sender that alone would ask for all that memory gives, p = 1, behind *links* that let so
+    much of it through.
+    """
+    asked = min(1.0, links)
+    found = load_of(asked, lambda share: share, lambda share: min(share, links), 1.0)
+    assert found == pytest.approx(load)
 
 
 @given(st.floats(0, 1e3), st.floats(1e-3, 10), st.floats(1, 20))
