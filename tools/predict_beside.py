@@ -18,8 +18,8 @@ from c3sim.spec.hardware import Gpu
 from c3sim.spec.workload import Workload
 
 MIB = 1 << 20
-#: A kernel of one thread that sleeps.
-LATE = {"kind": "kernel", "workgroups": 1, "per_unit": 16, "lds": 0}
+#: A kernel of one thread that sleeps: it has room beside any other.
+LATE = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": 0}
 
 
 def kernels(gpu: Gpu, task: dict[str, Any]) -> list[dict[str, Any]]:
