@@ -287,7 +287,7 @@ class _Tiles:
 
     def cost(self, per_unit: int, concurrent: int) -> TileCost:
         """Cost of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
-        task, spec, plan, stages = self.task, self.spec, self.plan, self.library.stages
+        task, spec, plan = self.task, self.spec, self.plan
         traffic = self._past_caches(concurrent)
         compute = per_unit * plan.body + plan.prologue
         operands = sum(self._misses(traffic, concurrent / compute))
@@ -311,7 +311,7 @@ class _Tiles:
             burst=burst,
             asked=task.speed * concurrent * memory_time,
             storing=self._storing(traffic.written),
-            hidden=per_unit * stages,
+            hidden=per_unit * plan.stages,
             softness=spec.hbm.saturation_exponent,
             speed=task.speed,
         )

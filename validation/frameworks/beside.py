@@ -34,6 +34,7 @@ stream(const float4 *a, float4 *c, unsigned long long count, int writes) {
     const unsigned long long step = (unsigned long long)gridDim.x * 1024;
     unsigned long long i = blockIdx.x * 1024ull + threadIdx.x;
     float4 sum = {0, 0, 0, 0};
+#pragma unroll 1
     for (; i + 3 * step < count; i += 4 * step) {
         float4 x[4];
 #pragma unroll
