@@ -225,7 +225,9 @@ class OperatorSet:
             dependent_loads=self.parts.loads + 2 * ceil(rows / ROWS_AT_A_TIME),
         )
         kernels = [
-            self._rows(f"{name}-input", rows, width, 2, self.parts.norm_gradient_flops * rows * width),
+            self._rows(
+                f"{name}-input", rows, width, 2, self.parts.norm_gradient_flops * rows * width
+            ),
             Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
         ]
         return [kernel.called({"normalisation": 0.5}) for kernel in kernels]
@@ -275,11 +277,7 @@ class OperatorSet:
         size = float(rows * width * self.element)
         columns = ceil(width / 128)
         sums = min(ceil(rows / 64), ceil(16 * self.gpu.compute_unit_count / columns))
-        task = Kernel(
-            kind="kernel",
-            read=size,
-            dependent_loads=ceil(sums / 4),
-        )
+        task = Kernel(kind="kernel", read=size, dependent_loads=ceil(sums / 4))
         return Op(name, task, "elementwise", gradients=(width,))
 
     def over_lists(

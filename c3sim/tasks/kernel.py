@@ -97,7 +97,11 @@ class KernelKind(Kind[Kernel]):
         return (task.read + task.written + again) * task.repeat * node.ranks
 
     def touched(self, task: Kernel) -> tuple[float, float]:
-        return task.read * task.repeat, task.written * task.repeat
+        read, written = task.read, task.written
+        for access in task.accesses:
+            read += 0.0 if access.stores else access.bytes
+            written += access.bytes if access.stores else 0.0
+        return read * task.repeat, written * task.repeat
 
     def resolve(self, name: str, task: Kernel, scene: Scene) -> Planned[Kernel]:
         workgroups = kernel_workgroups(task, scene.node.gpu)
