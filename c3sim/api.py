@@ -248,12 +248,19 @@ def _prepared(
         workload.check_on(target)  # its errors have file and line
     else:
         check_on_node(model, target)
-    notes = [beyond_the_file(loaded, target, model, settings)]
+    notes = [beyond_the_file(loaded, target, model, settings), GRADES.get(target.grade or "", "")]
     notes += remarks(loaded, target, model, settings)
-    if loaded.like and not domains(target.name):
+    if loaded.like and target.grade is None and not domains(target.name):
         base = next(iter(dict.fromkeys(loaded.like.values())))
         notes.append(f"{target.name} is like {base}; no measurement here checks where it differs")
     return model, target, tuple(note for note in notes if note)
+
+
+#: What a node says of itself, by its grade, where its numbers were not measured here.
+GRADES = {
+    "calibrated": "the numbers of this node are of data sheets and published isolated runs",
+    "data_sheet": "the numbers of this node are of data sheets; no run has checked them",
+}
 
 
 def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:

@@ -109,7 +109,9 @@ class NicCopy(_AnyCopy):
 class _Copies(_AnyCopy):
     """The common part of copies within a node."""
 
-    over_memory: ClassVar[bool] = True
+    @property
+    def over_memory(self) -> bool:
+        return True
 
     @property
     def pulls(self) -> int:

@@ -80,7 +80,9 @@ class StreamKind(Kind[StreamKernel]):
 class PlannedStream(OnUnits[StreamKernel]):
     """A stream kernel and its grid."""
 
-    over_memory: ClassVar[bool] = True
+    @property
+    def over_memory(self) -> bool:
+        return True
 
     @property
     def inserted(self) -> float:

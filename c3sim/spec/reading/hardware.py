@@ -143,6 +143,7 @@ def _merged(kind: Kind, path: Path, before: tuple[Path, ...] = ()) -> Document:
         base = _named(kind, name, document, "like", path, (*before, path))
         own.setdefault("name", path.stem)  # it is another one than its base
     if base is not None:
+        base.data.pop("grade", None)  # what stands behind a file stands behind that one alone
         if kind == "node" and _gpu_named(own) is not None:
             base.leave_out("gpu")
         document.take_in(base)

@@ -52,7 +52,7 @@ _PARTS_OF_NODE = (
     *("gpu", "links", "host", "host_profiles"),
     *("collective_libraries", "scale_out", "gpus"),
 )
-_NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
+_NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description", "grade")
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 _SELECTOR = re.compile(r"tasks?\[(?P<conditions>[^\]]*)\]\.(?P<rest>.+)")
 #: Beside paths of a node, which need none.
