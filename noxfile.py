@@ -77,6 +77,13 @@ def golden(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Ten thousand generated mistakes, an hour; nox -s fuzz -- --cases 500 --seed 7."""
+    session.install("-e", ".[test,lab]")
+    session.run("python", "benchmarks/bench_fuzz.py", *session.posargs)
+
+
+@nox.session
 def probe(session: nox.Session) -> None:
     """Compile the probe for both vendors without a GPU, and run its self-test."""
     session.run("validation/probe/cross/check.sh", session.create_tmp(), external=True)

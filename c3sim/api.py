@@ -81,13 +81,19 @@ def compare(
     node: AnyNode | None = None,
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """The workload under several strategies; ``all``: those that can apply to it."""
+    """The workload under several strategies; ``all``: those that can apply to it. *progress* hears
+    of each.
+    """
     model, target, notes = _prepared(workload, node, set)
     written = evaluate(model, target, "as_written") if isinstance(model, Described) else None
     names = strategies.split(",") if isinstance(strategies, str) else strategies
     results, left_out = [], dict[str, str]()
-    for name in STRATEGIES if strategies == "all" else [name.strip() for name in names]:
+    asked = [*STRATEGIES] if strategies == "all" else [name.strip() for name in names]
+    for number, name in enumerate(asked):
+        if progress is not None:
+            progress("strategies", number, len(asked))
         try:
             result = evaluate(model, target, name)
         except (InputError, InputErrors) as error:

@@ -287,6 +287,7 @@ class Result(Shown):
         fraction_of_ideal   (speedup - 1) / (ideal_speedup - 1), with the isolated times of the
                             baseline, collectives on compute units, for every strategy; None where
                             nothing can overlap (one task, a single chain of tasks)
+        memory_bytes        of a GPU, if no two tasks share a buffer; of an iteration, as it is used
         energy_j            J of all GPUs, idle power included
         tasks               name -> times and energy of one task
         overlap             exposed and stretched time, own fraction, classes of operators, losses
@@ -309,6 +310,7 @@ class Result(Shown):
     overlap: OverlapResult
     power: PowerResult
     ranks: RankResult
+    memory_bytes: float = 0.0
     notes: Sequence[str] = ()
     trust: str = ""  # the nearest measured conditions and their error; empty: not asked for
     trace: Timeline | None = None  # what happened when, of a run that was asked for it

@@ -91,14 +91,10 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/evaluation/evaluate.py evaluate_run",
     "c3sim/experiments/answer.py answer_of",
     "c3sim/experiments/sensitivity.py sensitivity",
-    "c3sim/experiments/subjects/pieces.py row_of",
     "c3sim/importers/blas_bench.py _add",
     "c3sim/importers/collector.py add",
-    "c3sim/importers/trace_records.py _add_episodes",
-    "c3sim/importers/transferbench.py read_tests",
     "c3sim/importers/workloads/build.py build",
     "c3sim/iterations/measure.py result_of",
-    "c3sim/lab/desk.py data_of",
     "c3sim/lab/serve.py _serve",
     "c3sim/machine/machine.py _worked_out",
     "c3sim/models/caches.py gemm_traffic",
@@ -111,8 +107,6 @@ LONG_FUNCTIONS: set[str] = {
     "validation/fit/calibrate.py calibrate",
     "validation/frameworks/clock.py clock",
     "validation/frameworks/holds.py copy_race",
-    "validation/pages/check_page.py junit",
-    "validation/pages/timeline.py timeline",
     "validation/probing/step.py run_process",
 }
 STANDARD_OF_SHARING = {"math", "operator", "fractions", "collections", "heapq", "typing"}

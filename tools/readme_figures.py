@@ -54,11 +54,11 @@ TRUST = (
     " the model {mi300x-8 others wall given}. Nothing was fitted to them, but they were looked at"
     " while mechanisms were chosen. All are all-reduces or stress kernels.",
     "**Published means on MI300X** (ConCCL, arXiv 2412.14335). What is not known about those runs,"
-    " and the intervals of parameters, leave a band of the mean fraction of ideal (100 %: the"
-    " ideal with the collective on compute units, which DMA engines can pass); in brackets the"
-    " published mean: {means}. {inside} of {known} published means lie inside, but bands as wide as"
-    " these say little. The published order of the strategies holds in {order} % of the draws;"
-    " least often holds {weakest}.",
+    " and the intervals of parameters, weighed by isolated times, leave a band of the mean fraction"
+    " of ideal (100 %: the ideal with the collective on compute units, which DMA engines can pass);"
+    " in brackets the published mean: {means}. {inside} of {known} published means lie inside. The"
+    " published order of the strategies holds in {order} % of the draws; least often holds"
+    " {weakest}.",
 )
 
 

@@ -41,6 +41,7 @@ def compare(
     changes = settings(set_)
     from c3sim.api import compare as run_all
     from c3sim.api import prepare
+    from c3sim.cli.progress import progress
     from c3sim.spec.reading.loading import is_iteration
 
     agree, runs = agreeing(yes), RUNS if strategies == "all" else 1 + strategies.count(",")
@@ -48,7 +49,8 @@ def compare(
         agree_to_iteration(agree, workload, node, changes, runs)
     else:
         agree_to_run(agree, *prepare(workload, node, changes), runs)
-    results = run_all(workload, node=node, strategies=strategies, set=changes)
+    with progress() as tell:
+        results = run_all(workload, node=node, strategies=strategies, set=changes, progress=tell)
     if as_json:
         first = {name: getattr(results[0], name) for name in OF_ALL}
         emit_json({**first, "strategies": results.to_dict(), "left_out": results.left_out})

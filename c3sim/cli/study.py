@@ -10,10 +10,12 @@ import typer
 from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName, settings
+from c3sim.errors import short
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from c3sim.experiments.claims import Claim
     from c3sim.experiments.study import Kind, StudyResult
     from c3sim.spec.study import Study
 
@@ -107,7 +109,7 @@ def study(
             progress=report,
             agree=agreeing(yes or (name in names("study") and draws is None and not values)),
         )
-    claims = list(kind.claims(result)) if kind.claims is not None else []
+    claims = _claims(kind, result)
     tables = []
     if verdict and not as_json:
         tables = rendered([verdicts(result.title, claims, remarks(result.get("published", {})))])
@@ -128,6 +130,18 @@ def study(
         return
     for table in tables:
         show(table)
+
+
+def _claims(kind: Kind, result: StudyResult) -> list[Claim]:
+    """Published figures beside those of *result*; none, and a line that says why, where the file
+    has them in a form that this kind does not know.
+    """
+    try:
+        return list(kind.claims(result)) if kind.claims is not None else []
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {short(str(error), 120)}"
+        say(f"warning: published: cannot be compared with what came out ({what})")
+        return []
 
 
 def _check_outputs(loaded: Study, kind: Kind, plot: str | None, out: str | None) -> None:

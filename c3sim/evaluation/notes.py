@@ -10,6 +10,7 @@ from c3sim.evaluation.trust import conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import operand_bytes
 from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import REDUCTIONS, staying_note
 from c3sim.strategies.table import Best, Candidate, exhaustive
@@ -62,7 +63,18 @@ def notes(on: Noted) -> tuple[str, ...]:
         texts.append("nothing can overlap: every task waits for another one, or for what it uses")
     if best.run.end < on.common.least * (1 - ROUNDING):
         texts.append("faster than ideal: " + _reason(best, node, on.own.least))
+    texts += _memory(on.workload, node)
     return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
+
+
+def _memory(workload: Workload, node: Node) -> Iterator[str]:
+    """A warning where the tasks do not fit side by side: together, if no two share a buffer."""
+    needed, capacity = sum(map(operand_bytes, workload.tasks.values())), node.gpu.hbm.capacity
+    if needed > capacity:
+        yield (
+            f"warning: tasks work on {needed / 2**30:.4g} GiB per GPU, which has"
+            f" {capacity / 2**30:.4g} GiB; they fit only if they share buffers"
+        )
 
 
 def _of_the_choice(on: Noted) -> Iterator[str]:

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, TypeVar
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.plan import plan_of
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.setup import make_setup
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.expressions import parse_expression
 from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.reading.mistakes import checked
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.study import Range, Scenario, Study
 from c3sim.spec.workload import Collective, Gemm, HostTask, Workload
 
 Task = TypeVar("Task")
+Entry = TypeVar("Entry", bound=Spec)
 MOST_CASES = 100_000  # of a study; a sweep takes more
 #: Stands where paths of a node are resolved and there is no workload.
 NONE = Workload(schema_version=1, name="none", tasks={"none": HostTask(kind="host", time=0.0)})
@@ -89,6 +92,27 @@ def listed(study: Study, what: str) -> Iterator[tuple[Scenario, dict[str, Any]]]
     for scenario in study.scenarios or (Scenario(name=study.name),):
         for values in product(*axes.values()):
             yield scenario, dict(zip(axes, values, strict=True))
+
+
+def rows_of(study: Study, row: type[Entry]) -> list[Entry]:
+    """The table of *study*, each line as a *row*. Raises InputErrors."""
+    return [_as(row, line, f"table[{number}]") for number, line in enumerate(study.table)]
+
+
+def assumed(study: Study, entry: type[Entry]) -> Entry:
+    """The assumptions of *study*, without their reasons, as an *entry*. Raises InputErrors."""
+    said = {name: each for name, each in study.assumptions.items() if not name.endswith("_why")}
+    return _as(entry, said, "assumptions")
+
+
+def _as(entry: type[Entry], data: Mapping[str, Any], path: str) -> Entry:
+    try:
+        return checked(entry, data)
+    except InputErrors as error:
+        raise InputErrors(
+            InputError(each.message, f"{path}.{each.path}" if each.path else path)
+            for each in error.errors
+        ) from None
 
 
 @contextmanager

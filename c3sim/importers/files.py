@@ -7,15 +7,17 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
 from pkgutil import iter_modules
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError, InputErrors, short
 from c3sim.evaluation.effort import Effort
 from c3sim.importers.loops import records_of_loops
 from c3sim.importers.result import Given, ImportResult, LoopTrace, Remark, Role
@@ -37,6 +39,7 @@ USUAL, LARGEST = 256 * MIB, 4096 * MIB  # of unpacked text: without asking, and 
 MEMORY = 6  # bytes in use per byte of text, about: text, lines, and what JSON becomes
 READ_S = 0.12e-6  # per byte of text, of traces of 35 MB; other logs take less
 SAMPLE = 2**16  # bytes of a packed log that tell how much it is unpacked
+PIECE = 2**20  # bytes that are unpacked at a time
 MOST_LINES = 5_000_000  # without asking: each is an object of its own
 _BLANKS = re.compile(r"[ \t]{65,}")  # wider than any table; patterns go over them again and again
 ROLES: tuple[Role, ...] = ("calibration", "validation")
@@ -69,7 +72,7 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
     except (InputError, InputErrors) as error:
         first = str(error).split("\n")[0]
         doubt = "the records name it all the same, but cannot be validated without it"
-        return target, f"--node: {first}; {doubt}"
+        return target, f"--node: {short(first, 180)}; {doubt}"
 
 
 def import_file(path: Path, format: str, target: Target, *, large: bool = False) -> ImportResult:
@@ -156,8 +159,7 @@ def _text_bytes(path: Path) -> float:
 def read_unpacked(path: Path, *, large: bool = False) -> bytes:
     """Its bytes, unpacked as far as they can be. Raises InputError: damaged, or too large."""
     largest = LARGEST if large else USUAL
-    data, _ = _unpacked(read_bytes(path, largest), path, largest)
-    return data
+    return b"".join(_no_more(_unpacked(read_bytes(path, largest), path, []), path, largest))
 
 
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
@@ -216,46 +218,59 @@ def _not_runnable(result: ImportResult, target: Target) -> list[Remark]:
 
 
 def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
-    """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked."""
-    data, fault = _unpacked(data, path, largest)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if not fault or error.end != len(data):
-            line = data.count(b"\n", 0, error.start) + 1
-            message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+    """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked. Pieces
+    are decoded as they are unpacked, so that no more than the text is held.
+    """
+    faults: list[str] = []
+    decoder, texts, lines = getincrementaldecoder("utf-8-sig")(), list[str](), 0
+    for piece in chain(_no_more(_unpacked(data, path, faults), path, largest), (b"",)):
+        try:
+            last = not piece and not faults  # what is cut off may end within a character
+            texts.append(_BLANKS.sub(" " * 64, decoder.decode(piece, final=last)))
+        except UnicodeDecodeError as error:
+            line = lines + error.object.count(b"\n", 0, error.start) + 1
+            message = f"byte 0x{error.object[error.start]:02x} is not UTF-8 text"
             needs = "must be a text log or a gzipped one"
             raise InputError(f"{message}; {needs}", file=str(path), line=line) from None
-        text = data[: error.start].decode("utf-8-sig")
+        lines += piece.count(b"\n")
+    text = "".join(texts)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _BLANKS.sub(" " * 64, text), fault
+    return text, "".join(faults)
 
 
-def _unpacked(data: bytes, path: Path, largest: int) -> tuple[bytes, str]:
-    """*data* without gzip, and what is wrong with its end."""
-    fault = ""
-    if data[:2] == b"\x1f\x8b":
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            data = unpacker.decompress(data, largest + 1)
-        except zlib.error as error:
-            raise InputError(f"damaged gzip data ({error})", file=str(path)) from None
-        if not unpacker.eof:
-            fault = "the gzip data are cut off; what could be unpacked was read"
-    _check_size(data, path, largest)
-    return data, fault
-
-
-def _check_size(data: bytes, path: Path, largest: int) -> None:
-    """Raises InputError: more than *largest* bytes, or as many lines as take as much memory."""
-    lines = data.count(b"\n") if largest < LARGEST else 0
-    if len(data) <= largest and lines <= MOST_LINES:
+def _unpacked(data: bytes, path: Path, faults: list[str]) -> Iterator[bytes]:
+    """*data* without gzip, in pieces; what is wrong with its end goes to *faults*."""
+    if data[:2] != b"\x1f\x8b":
+        yield from (data[at : at + PIECE] for at in range(0, len(data), PIECE))
         return
-    what = f"{largest // MIB} MiB of text" if len(data) > largest else f"{MOST_LINES} lines"
-    more = f"; about {MEMORY} times as much memory" if largest < LARGEST else ""
-    hint = " (--yes reads up to 4096 MiB all the same)" if largest < LARGEST else ""
-    raise InputError(f"more than {what}{more}{hint}; trace fewer steps", file=str(path))
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        for at in range(0, len(data), SAMPLE):
+            packed = data[at : at + SAMPLE]
+            while packed and not unpacker.eof:
+                if piece := unpacker.decompress(packed, PIECE):
+                    yield piece
+                packed = unpacker.unconsumed_tail
+    except zlib.error as error:
+        raise InputError(f"damaged gzip data ({error})", file=str(path)) from None
+    if not unpacker.eof:
+        faults.append("the gzip data are cut off; what could be unpacked was read")
+
+
+def _no_more(pieces: Iterable[bytes], path: Path, largest: int) -> Iterator[bytes]:
+    """*pieces*. Raises InputError: more than *largest* bytes, or as many lines as take as much
+    memory.
+    """
+    size, lines, most = 0, 0, MOST_LINES if largest < LARGEST else float("inf")
+    for piece in pieces:
+        size, lines = size + len(piece), lines + piece.count(b"\n")
+        if size > largest or lines > most:
+            what = f"{largest // MIB} MiB of text" if size > largest else f"{MOST_LINES} lines"
+            more = f"; about {MEMORY} times as much memory" if largest < LARGEST else ""
+            hint = " (--yes reads up to 4096 MiB all the same)" if largest < LARGEST else ""
+            raise InputError(f"more than {what}{more}{hint}; trace fewer steps", file=str(path))
+        yield piece
 
 
 GROUP = "c3sim.importers"

@@ -129,18 +129,9 @@ def _add_isolated(
     )
 
 
-def _add_episodes(
-    collector: Collector,
-    alike: Sequence[Episode],
-    isolated: Mapping[str, list[float]],
-    origin: Origin,
-    devices: int,
-) -> None:
-    episode = alike[0]
-    if reason := _unfit(alike):
-        collector.leave_out("episode of concurrent kernels", reason)
-        return
-    tasks: dict[str, Any] = {}
+def _medians(alike: Sequence[Episode]) -> tuple[dict[str, Any], float, list[str]]:
+    """Times of the tasks of *alike* episodes, wall time [us], and notes on both."""
+    episode, tasks = alike[0], dict[str, Any]()
     notes = [f"medians of {len(alike)} episodes"] if len(alike) > 1 else []
     for name in episode.tasks:
         ends, starts = ([getattr(e.tasks[name], part) for e in alike] for part in ("end", "start"))
@@ -153,20 +144,32 @@ def _add_episodes(
     late = [name for name in episode.first_of_streams if tasks[name]["start_us"] > LATE * wall]
     if late:
         notes.append(f"{' and '.join(late)} began late, for a reason that is not in the trace")
+    if any(other := [e.others for e in alike]):
+        left_out = "kernels that are neither GEMM nor collective left out"
+        notes.append(f"{us(median(other))} us of {left_out}")
+    notes += ["a collective's time includes waiting for other ranks; caches as the run left them"]
+    return tasks, wall, notes
+
+
+def _add_episodes(
+    collector: Collector,
+    alike: Sequence[Episode],
+    isolated: Mapping[str, list[float]],
+    origin: Origin,
+    devices: int,
+) -> None:
+    episode = alike[0]
+    if reason := _unfit(alike):
+        collector.leave_out("episode of concurrent kernels", reason)
+        return
+    tasks, wall, notes = _medians(alike)
     missing = [name for name, task in episode.tasks.items() if not isolated[task.key]]
     if missing:
         shown = ", ".join(sorted({episode.tasks[name].what for name in missing}))
         message = "runs alone in this trace: its slowdown is not known"
         collector.warn(f"no instance of {shown} {message}")
-    alone = {
-        name: us(task.count * median(isolated[task.key]))
-        for name, task in episode.tasks.items()
-        if name not in missing
-    }
-    if any(other := [e.others for e in alike]):
-        left_out = "kernels that are neither GEMM nor collective left out"
-        notes.append(f"{us(median(other))} us of {left_out}")
-    notes += ["a collective's time includes waiting for other ranks; caches as the run left them"]
+    known = {name: task for name, task in episode.tasks.items() if name not in missing}
+    alone = {name: us(task.count * median(isolated[task.key])) for name, task in known.items()}
     measured: dict[str, Any] = {"wall_us": wall, "tasks": tasks}
     observed: dict[str, Any] = {}
     if (episode.gpus or 0) > devices:

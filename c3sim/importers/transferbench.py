@@ -64,6 +64,21 @@ _TRANSFER = re.compile(
 _COUNT = re.compile(r"\((\d+) Transfers\)")
 
 
+def _transfer(match: re.Match[str], number: int) -> Transfer:
+    """The transfer of a line that matches, which has this *number*."""
+    gbps, size, source, executor, index, workgroups, destination = match.groups()
+    return Transfer(
+        float(gbps),
+        int(size),
+        source,
+        executor.upper(),
+        int(index),
+        int(workgroups),
+        destination,
+        number,
+    )
+
+
 def read_tests(log: Log, collector: Collector) -> int:
     """The number of tests in the log."""
     tests: dict[str, list[Transfer]] = {}
@@ -77,19 +92,7 @@ def read_tests(log: Log, collector: Collector) -> int:
         elif match := _EXECUTOR.match(line):
             rates.setdefault(test, {})[int(match[2])] = float(match[3])
         elif match := _TRANSFER.match(line):
-            gbps, size, source, executor, index, workgroups, destination = match.groups()
-            tests.setdefault(test, []).append(
-                Transfer(
-                    float(gbps),
-                    int(size),
-                    source,
-                    executor.upper(),
-                    int(index),
-                    int(workgroups),
-                    destination,
-                    number,
-                )
-            )
+            tests.setdefault(test, []).append(_transfer(match, number))
         elif re.match(r"\s*Transfer\s+\d", line) or re.match(r"\s*Executor:", line):
             form = "'Transfer 00 | 96.7 GB/s | 0.694 ms | 67108864 bytes | G0 -> GPU00:004 -> G1'"
             collector.broken(f"not a line of the form {form}; it may be cut off", number)

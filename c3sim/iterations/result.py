@@ -36,7 +36,6 @@ class IterationResult(Result):
     communication_s: float
     tokens_per_s: float
     mfu: float
-    memory_bytes: float
     fits: bool
     host_s: float
     host_bound: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from c3sim.experiments.outputs import read_output
@@ -145,9 +145,6 @@ def data_of(
         for outcome, given in ((now, accounts), (pinned, pinned_accounts))
         if outcome is not None and outcome.run
     ]
-    alike = len({outcome.drawn for outcome, _ in shown}) == 1  # as many layers are drawn
-    longest = max(outcome.run["end"] for outcome, _ in shown if outcome.run)
-    axis = {"axis": longest} if alike else {}
     data |= {
         "said": said(now),
         "look": now.result is None,
@@ -155,10 +152,7 @@ def data_of(
         "warnings": now.warnings,
         "remarks": [],
         "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
-        "runs": [
-            {**(outcome.run or {}), **axis, "explained": given.tasks, **_parts(given)}
-            for outcome, given in shown
-        ],
+        "runs": _runs(shown),
         "titles": [title(outcome) for outcome, _ in shown],
         "means": CAUSES,
         "classes": [],
@@ -170,6 +164,21 @@ def data_of(
             "classes": _classes(now.result),
         }
     return data
+
+
+def _runs(shown: Sequence[tuple[Outcome, Accounts]]) -> list[dict[str, Any]]:
+    """Runs as they are drawn; on one axis where as many layers are drawn of each."""
+    longest = max(outcome.run["end"] for outcome, _ in shown if outcome.run)
+    alike = len({outcome.drawn for outcome, _ in shown}) == 1
+    return [
+        {
+            **(outcome.run or {}),
+            **({"axis": longest} if alike else {}),
+            "explained": given.tasks,
+            **_parts(given),
+        }
+        for outcome, given in shown
+    ]
 
 
 def _parts(accounts: Accounts) -> dict[str, Any]:

@@ -148,6 +148,7 @@ class Machine:
             memory_bytes=traffic.hbm_read + traffic.hbm_write,
             l2_time=max(0.0, traffic.l2 - traffic.cache) / l2_rate(self.node),
             compute_units=asked.compute_units,
+            computing=asked.compute_units if traffic.core_energy else 0.0,
             stores=self._store_load(traffic) if traffic.stored else None,
             behind=asked.behind,
         )

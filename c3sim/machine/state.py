@@ -32,7 +32,8 @@ class GpuState(NamedTuple):
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
     *kept*: share of its rate that a kernel keeps behind stores to peers. *admitted*: share of its
     time in which memory takes requests that it serves behind compute's. *stalled*: part of the
-    misses that wait for a line of the last shared cache.
+    misses that wait for a line of the last shared cache. *computing*: share of the compute units
+    on which arithmetic runs.
     """
 
     clock: float
@@ -41,6 +42,7 @@ class GpuState(NamedTuple):
     kept: float = 1.0
     admitted: float = 1.0
     stalled: float = 0.0
+    computing: float = 0.0
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
@@ -76,6 +78,7 @@ class Declared(NamedTuple):
     memory_first: float  # share of all that memory gives that it takes before compute units
     l2_time: float  # the same of the L2s at full clock, for what they serve themselves
     compute_units: float
+    computing: float  # those of them on which arithmetic runs
     stores: StoreLoad | None
     behind: bool  # whether memory serves compute units before it
 
@@ -242,6 +245,8 @@ class StateByClock:
             )
         self._first = 0.0
         self._missing = 0.0  # B/s of memory asked for at full speed
+        units = sum(flow.computing for flow in loading)
+        self._computing = min(1.0, units / gpu.compute_unit_count)
         for flow in loading:
             self._first += flow.memory_first
             self._missing += min(flow.full, flow.through_ports) * flow.memory_bytes
@@ -302,7 +307,8 @@ class StateByClock:
         if self._storing:
             asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
             held = kept(gpu, asked)
-        return GpuState(clock, memory, load, held, admitted, self._stalled(load, memory))
+        stalled = self._stalled(load, memory)
+        return GpuState(clock, memory, load, held, admitted, stalled, self._computing)
 
     def _above(self, flows: Sequence[_Loading], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""

@@ -106,7 +106,6 @@ def plan_phase(
         group=group,
         by_nic=ranks.over_nics,
         primitives=primitives,
-        clocked=rules.clocked,
     )
     piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1

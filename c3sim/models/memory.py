@@ -19,8 +19,6 @@ from c3sim.spec.hardware import Gpu
 
 #: Least share of memory that is left to compute units; it keeps their load finite.
 LEFT = 0.05
-#: pattern -> arrays read, written
-ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
 
 
 def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float:

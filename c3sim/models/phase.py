@@ -83,7 +83,6 @@ class PhasePlan:
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
     group: Group | None = None  # on level ``node``; paths are then those of GPU 0
-    clocked: float = 1.0  # share of a channel's time that follows the core clock
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
     # of each primitive: (s of a channel, bytes sent), per payload byte sent in all of them
     primitives: tuple[tuple[float, float], ...] = ()

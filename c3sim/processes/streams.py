@@ -85,11 +85,16 @@ class TaskRuns:
             if times is None:
                 reasons.setdefault(name, ", ".join(self.signals.missing(needs)))
             elif times.start is None:
-                reasons.setdefault(name, "a compute unit with room for its workgroups")
+                reasons.setdefault(name, self._room())
             elif times.end is None:
                 stuck = "; ".join(self.context.part(DmaHost).engines.stuck())
                 reasons.setdefault(name, stuck or "its peers or progress")
         return reasons
+
+    def _room(self) -> str:
+        unit = self.context.node.gpu.compute_units
+        has = f"lds {unit.lds:g} B, registers {unit.registers}, waves {unit.waves}"
+        return f"a compute unit with room for its workgroups (gpu.compute_units: {has})"
 
     def _run(self, name: str, gpu: int, repeat: int) -> None:
         """Run the task for the *repeat*-th time; the next repeat, or its end, follows."""

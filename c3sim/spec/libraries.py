@@ -136,6 +136,9 @@ class Channels(Hardware):
     """the same of direct sends, which do not wait for one another's steps"""
     link_efficiency: Fraction
     """share of a link's usable rate that many channels reach"""
+    beside_compute: Fraction = 1.0
+    """share of its rate that a channel keeps while arithmetic runs on every compute unit, whose
+    waves are served first; no isolated run tells it"""
     cluster: Parts
     """channels that start together in one shader engine; numbers it does not divide start singly"""
     channels_per_unit: Parts = 1

@@ -57,7 +57,7 @@ class Application(Spec):
 class PlainMachine(Spec):
     """A machine of which only this is published."""
 
-    compute_units: Count
+    compute_units: Parts
     clock: Frequency
     flops_per_cycle: dict[Literal["fp32", "fp64"], Positive]
     """of a compute unit"""
@@ -82,6 +82,12 @@ class PolicyMachines(Spec):
     B of memory; reached: part of the peak FLOP"""
     draws: Count = 64
     seed: int = Field(1, ge=0)
+
+    @model_validator(mode="after")
+    def _guesses_all(self) -> PolicyMachines:
+        if missing := [name for name in get_args(Guess) if name not in self.guesses]:
+            raise ValueError(f"guesses lack {', '.join(missing)}")
+        return self
 
 
 class Shape(Spec):

@@ -170,13 +170,15 @@ class ChannelRuns:
 @dataclass(frozen=True, slots=True)
 class _Working:
     """Progress of channels' own work by state, as a share of that at full speed; *clocked*: share
-    of it that follows the clock.
+    of it that follows the clock; *beside*: share that is kept where arithmetic runs on every unit.
     """
 
     clocked: float
+    beside: float
 
     def __call__(self, state: GpuState) -> float:
-        return channel_speed(self.clocked, state.clock, state.memory)
+        kept = 1.0 - state.computing * (1.0 - self.beside)
+        return kept * channel_speed(self.clocked, state.clock, state.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,16 +188,14 @@ class _Sending:
     speed: float
     phase: PhasePlan
     channels: float
+    working: _Working
 
     def __call__(self, state: GpuState) -> float:
-        return self.speed * self.phase.rate(self.channels, self._of_channels(state))
+        return self.speed * self.phase.rate(self.channels, self.working(state))
 
     def freely(self, state: GpuState) -> float:
         """The same if links were no limit."""
-        return self.speed * self.phase.unlinked_rate(self.channels, self._of_channels(state))
-
-    def _of_channels(self, state: GpuState) -> float:
-        return channel_speed(self.phase.clocked, state.clock, state.memory)
+        return self.speed * self.phase.unlinked_rate(self.channels, self.working(state))
 
 
 def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> Traffic:
@@ -257,7 +257,7 @@ class ChannelCollective:
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
         rules = library.channels
-        self.working = _Working(rules.clocked)
+        self.working = _Working(rules.clocked, rules.beside_compute)
         each = rules.channels_per_unit
         self.workgroups = rules.workgroups(self.plan.channels)
         claim = Claim(each * rules.lds, each * rules.registers, each * rules.waves)
@@ -367,7 +367,7 @@ class _Passage:
             self.workgroups,
             phase.sent * self.workgroups / run.workgroups,
             lambda: self._was_sent(index, since),
-            cap=_Sending(run.speed, phase, working),
+            cap=_Sending(run.speed, phase, working, run.working),
             traffic=lambda rank: _phase_traffic(
                 run.context.node, phase, rank, folded=run.context.machine.folded
             ),

@@ -9,11 +9,11 @@ from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
-from c3sim.models.memory import ARRAYS
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.operands import ARRAYS
 from c3sim.spec.workload import StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import CLAIM, OnUnits, one_per_tile, surviving_share

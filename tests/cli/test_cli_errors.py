@@ -197,6 +197,11 @@ def test_a_list_of_mistakes_is_a_line_each(cli, empty):
             ["gpu.gemm_libraries.hipblaslt.waves=64"],
             "deadlock: task 'gemm' waits for a compute unit with room for its workgroups",
         ),
+        (
+            ["gpu.compute_units.registers=2"],
+            "deadlock: task 'gemm' waits for a compute unit with room for its workgroups"
+            " (gpu.compute_units: lds 65536 B, registers 2, waves ",
+        ),
     ],
 )
 def test_wrong_settings(cli, pair, empty, settings, message):

@@ -47,3 +47,21 @@ def test_a_jitter_that_does_nothing_is_said():
     assert any(note.startswith("jitter does nothing") for note in run.notes)
     by_rank = c3sim.run("gemm-beside-all-gather", set={**late, "workload.host.release": "per_rank"})
     assert not any("does nothing" in note for note in by_rank.notes)
+
+
+def test_memory_is_that_of_all_tasks_and_told_where_it_is_not_there():
+    """By hand: three matrices of 8192^2 numbers of 2 bytes, and a buffer of 64 MiB. Three streams
+    over 80 GiB fit into 192 GiB one by one, not side by side.
+    """
+    gather = {"kind": "collective", "op": "all_gather", "size": "64 MiB"}
+    tasks = {"gemm": {**GEMM, "dtype": "bf16"}, "gather": gather}
+    fits = c3sim.run({"schema": 1, "name": "w", "tasks": tasks}, node="mi300x-8")
+    assert fits.memory_bytes == 3 * 8192**2 * 2 + 64 * 2**20
+    assert not any("share buffers" in note for note in fits.notes)
+    load = {"kind": "stream", "bytes": "80 GiB", "pattern": "read", "stream": "s"}
+    loads = {f"load{number}": load for number in range(3)}
+    large = c3sim.run({"schema": 1, "name": "w", "tasks": loads}, node="mi300x-8")
+    assert [note for note in large.notes if "share buffers" in note] == [
+        "warning: tasks work on 240 GiB per GPU, which has 192 GiB; they fit only if they share"
+        " buffers"
+    ]

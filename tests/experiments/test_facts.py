@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from c3sim.errors import InputError
 from c3sim.experiments.bands import parameters_of
 from c3sim.experiments.cases import workload_cases
 from c3sim.experiments.draws import Draw, Drawing
@@ -118,13 +117,6 @@ def test_a_gemm_with_fewer_units_takes_longer_than_with_all():
     fact = ratio(1, 2, task="gemm", over=None, fewer=76)
     (found,) = values_of([fact], ONE, Draw())
     assert 1 <= found < 2
-
-
-def test_values_that_exclude_each_other_have_no_facts():
-    wrong = Draw(settings=(("gpu.dies.count", 0),))
-    with pytest.raises(InputError):
-        values_of([GATHER], ONE, wrong)
-    assert screen([GATHER], CASES, [wrong], ASKED) == [()]
 
 
 def test_draws_that_agree_have_no_long_latency():

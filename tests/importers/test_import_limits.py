@@ -2,6 +2,7 @@
 
 import gzip
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,20 @@ def test_a_record_whose_loop_has_no_numbers_is_one_line(tmp_path):
     assert str(caught.value).endswith(
         "r.jsonl:1: observed.energy.iteration_us: got '%s%n'; must be a number greater than 0"
     )
+
+
+def test_a_packed_log_is_unpacked_piece_by_piece(tmp_path):
+    """64 MiB of blanks, in 64 KiB of gzip, with an umlaut on each border of two pieces: wider
+    blanks are narrowed, so that a few MiB are held.
+    """
+    umlauts = (" " * (files.PIECE - 1) + "ü") * 64
+    packed = tmp_path / "wide.gz"
+    packed.write_bytes(gzip.compress(umlauts.encode()))
+    tracemalloc.start()
+    try:
+        text, fault = files.read_log(packed)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert text.split() == ["ü"] * 64 and fault == ""
+    assert len(text) < 64 * 200 and peak < 8 * files.PIECE

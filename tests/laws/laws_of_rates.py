@@ -10,8 +10,8 @@ from law_runs import REL, Trial, law, observed
 from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.memory import ARRAYS
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import ARRAYS
 from c3sim.spec.workload import DTYPE_BYTES, Gemm, StreamKernel
 
 

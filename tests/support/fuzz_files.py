@@ -6,8 +6,16 @@ import json
 from functools import cache
 from pathlib import Path
 
+from kineto_case import MadeTrace
+
 ROOT = Path(__file__).parent.parent.parent
 LOGS = ROOT / "tests" / "importers" / "data"
+STUDIES_AT = ROOT / "workloads" / "studies"
+HOST = {
+    **{"call": "layer_decoder", "phase": "forward", "mode": "together", "rank": 0, "count": 16},
+    "us": [900.0, 910.0, 1800.0],
+}
+DIMS = [[512, 256], [256, 512]]
 PAIR = """\
 schema: 1
 name: pair
@@ -52,6 +60,34 @@ search:
   objectives: {wall_s: minimise}
   trials: 2
 """
+ITERATION = """\
+schema: 1
+kind: iteration
+name: step
+source: made for the generator of bad input
+node: h200-2
+model: tiny.yaml
+layers: 2
+batch: 2
+tokens: 128
+optimizer: adamw
+launch: eager
+parallel: [{kind: fsdp, prefetch: 1}]
+"""
+MODEL = """\
+schema: 1
+name: tiny
+source: made for the generator of bad input
+layers: 2
+hidden: 256
+heads: 4
+kv_heads: 2
+head_dim: 64
+ffn: 512
+vocab: 1024
+"""
+#: Packaged studies: whatever is right in them takes longer than is agreed to.
+STUDIES = ("t3", "fused", "channels", "cache-policies", "ficco", "bert", "c3-pair", "dma-latte")
 SERVING = """\
 schema: 1
 name: kv
@@ -59,6 +95,22 @@ kind: kv_fetch
 node: teaching-4
 serving: {prompt_tokens: 64, output_tokens: 2, requests: 2, hit_rate: 0.5}
 """
+
+
+def trace() -> str:
+    """Two steps of a profiler's trace, with all that c3sim reads of one."""
+    made = MadeTrace(0, 2)
+    for step in range(2):
+        begin = 1000.0 * step
+        made.kernel("gemm_bf16", begin, 50.0, called=begin - 20, operator="aten::mm", dims=DIMS)
+        made.gather(begin + 10, 60.0, mib=8, ranks=2)
+        made.kernel("vectorized_elementwise_kernel", begin + 80, 5.0, called=begin + 60)
+        made.mark(step, begin - 30, 900.0)
+    return made.text()
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @cache
@@ -76,6 +128,11 @@ def good() -> dict[str, bytes]:
         "program.yaml": PROGRAM,
         "study.yaml": STUDY,
         "kv.yaml": SERVING,
+        "iteration.yaml": ITERATION,
+        "tiny.yaml": MODEL,
+        "trace.json": trace(),
+        "host.jsonl": json.dumps({"host": [HOST, {**HOST, "rank": 1}]}) + "\n",
+        **{f"{name}.yaml": text_of(STUDIES_AT / f"{name}.yaml") for name in STUDIES},
         "node.yaml": node,
         "gpu.yaml": (hardware / "teaching.yaml").read_text(),
         "model.yaml": next((ROOT / "workloads" / "models").glob("*.yaml")).read_text(),
@@ -87,4 +144,5 @@ def good() -> dict[str, bytes]:
         "done/results.parquet": "PAR1 no more",
     }
     files = {name: text.encode() for name, text in texts.items()}
+    files |= {"step.et": (LOGS / "chakra_fsdp_h200x2" / "step2.0.et").read_bytes()}
     return files | {path.name: path.read_bytes() for path in LOGS.iterdir() if path.is_file()}

@@ -17,14 +17,17 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlencode
 
 import typer
 import yaml
-from fuzz_files import LOGS, good
+from fuzz_files import LOGS, STUDIES, good
 from typer.testing import CliRunner
 
 from c3sim.cli import consent
 from c3sim.cli.app import app
+from c3sim.lab.choice import from_query
+from c3sim.lab.runs import knobs, look_at
 
 MOST_SECONDS, MOST_BYTES, LONGEST = 20.0, 2**30, 300
 #: Values that go where something else stands.
@@ -41,21 +44,26 @@ WORDS = (
     *("task.gemm.m=1e9", "links.bandwidth=1", "task.gather.chunks=9999999", "conccl", "rp:0"),
     *("wall_s", "op=all_gather", "size=x", "dtype=bf16", "node.yaml", "pair.yaml", "out.png"),
 )
+#: No command: what the laboratory is told by a browser, its query made of options of ``run``.
+LAB = "laboratory"
 #: Command -> the kinds of files it takes first, and words that it needs beside.
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
-    "run": (("pair.yaml", "program.yaml"), ""),
-    "compare": (("pair.yaml",), "--strategies base,conccl"),
-    "explain": (("pair.yaml",), ""),
-    "show": (("pair.yaml", "node.yaml", "study.yaml", "kv.yaml", "model.yaml"), ""),
+    "run": (("pair.yaml", "program.yaml", "iteration.yaml"), ""),
+    "compare": (("pair.yaml", "iteration.yaml"), "--strategies base,conccl"),
+    "explain": (("pair.yaml", "iteration.yaml"), ""),
+    "show": (("pair.yaml", "node.yaml", "study.yaml", "kv.yaml", "model.yaml", "tiny.yaml"), ""),
     "sweep": (("study.yaml",), "--jobs 1"),
-    "study": (("study.yaml", "kv.yaml"), "--jobs 1"),
+    "study": (("study.yaml", "kv.yaml", *(f"{name}.yaml" for name in STUDIES)), "--jobs 1"),
     "sensitivity": (("pair.yaml",), "--jobs 1 --samples 2 --top 0"),
     "optimise": (("study.yaml",), "--jobs 1"),
     "plot": (("results.json", "done"), ""),
     "validate": (("records.jsonl",), "--node teaching-4 --jobs 1"),
     "validate --bounds": (("bounds.yaml",), "records.jsonl --jobs 1"),
     "calibrate": (("node.yaml",), "--data records.jsonl"),
-    "import --node teaching-4": (("log",), ""),
+    "import --node teaching-4": (("log", "trace.json"), ""),
+    "import --as workload --node h200-2": (("trace.json", "step.et"), "--out step.yaml"),
+    "import --as host --node h200-2": (("host.jsonl",), ""),
+    LAB: (("pair.yaml", "iteration.yaml", "node.yaml"), ""),
     "probe run": (("plan.yaml",), "--dry-run --node x --out probe"),
     "probe show": (("plan.yaml",), ""),
     "upgrade": (("node.yaml", "gpu.yaml"), ""),
@@ -104,6 +112,9 @@ def _case(chance: random.Random, command: str) -> Case:
     return Case(tuple(words), files, target)
 
 
+LINKS = tuple((f"--{name}", False) for name in ("set", "set", "set", "strategy", "node"))
+
+
 @cache
 def options(command: str) -> tuple[tuple[str, bool], ...]:
     """Options of *command*, and whether each is a flag."""
@@ -120,7 +131,7 @@ def options(command: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _option(chance: random.Random, command: str) -> list[str]:
-    known = options(command)
+    known = LINKS if command == LAB else options(command)
     if not known:
         return [chance.choice(WORDS)]
     name, is_flag = chance.choice(known)
@@ -217,6 +228,8 @@ def fault_of(case: Case, folder: Path, asked_at: float) -> str:
         (folder / name).write_bytes(data)
     consent.MOST_SECONDS = asked_at
     before, began = _peak(), time.monotonic()
+    if case.words[0] == LAB:
+        return _fault_of_event(case)
     result = CliRunner().invoke(app, list(case.words))
     seconds, grown = time.monotonic() - began, _peak() - before
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -232,6 +245,27 @@ def fault_of(case: Case, folder: Path, asked_at: float) -> str:
         placeless = [line for line in said if not _names_a_place(line)]
         return f"without a place: {placeless[0]}" if placeless else ""
     return ""
+
+
+def _fault_of_event(case: Case) -> str:
+    """What is wrong with what the laboratory makes of the words: it never breaks, but says why."""
+    choice = from_query(urlencode([("workload", case.words[1]), *_told(case.words[2:])]))
+    began = time.monotonic()
+    try:
+        found = look_at(choice)
+        if not found.problem:
+            knobs(choice)
+    except Exception as error:
+        return f"traceback: {error!r}"
+    if (seconds := time.monotonic() - began) > MOST_SECONDS:
+        return f"{seconds:.1f} s"
+    return f"traceback: {found.problem}" if "c3sim cannot run this" in found.problem else ""
+
+
+def _told(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Options as the fields of a link."""
+    for name, text in zip(words[::2], words[1::2], strict=False):
+        yield name.removeprefix("--"), text
 
 
 def _names_a_place(line: str) -> bool:

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from c3sim.models.memory import ARRAYS
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import ARRAYS
 from c3sim.spec.record import Record
 from c3sim.spec.workload import (
     DTYPE_BYTES,

@@ -16,12 +16,13 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, short
 from c3sim.spec.reading.loading import load_hardware
 
 from ..compare import record_files
 
 PROFILE = "framework_alone"
+MOST_US = 1e9  # of one call
 Call = tuple[str, str]  # name and phase
 Line = Mapping[str, Any]
 
@@ -49,14 +50,29 @@ def lines_of(files: Iterable[Path]) -> list[Line]:
         try:
             lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read: {error}", file=str(file)) from None
+            what = short(str(error), 120)
+            raise InputError(f"cannot be read: {what}", file=str(file)) from None
         for line in lines:
             each = line.get("host", [line]) if isinstance(line, dict) else []
-            found += [call for call in each if "us" in call and call.get("mode") == "together"]
+            found += [call for call in each if _is_timed(call)] if isinstance(each, list) else []
     if not found:
         message = "no times of calls; must be files of validation/frameworks/host.py"
         raise InputError(message, file=str(file))
     return found
+
+
+def _is_timed(call: Any) -> bool:
+    """True for the times of a call, in us, without a profiler."""
+    if not isinstance(call, dict) or call.get("mode") != "together":
+        return False
+    times, rank = call.get("us"), call.get("rank")
+    return (
+        all(isinstance(call.get(name), str) for name in ("call", "phase"))
+        and isinstance(rank, int)
+        and isinstance(times, list)
+        and bool(times)
+        and all(isinstance(each, int | float) and 0 < each < MOST_US for each in times)
+    )
 
 
 def slowness(lines: Iterable[Line], node: str) -> Slowness:
@@ -71,7 +87,7 @@ def slowness(lines: Iterable[Line], node: str) -> Slowness:
             ranks = times.setdefault(call, {})
             ranks.setdefault(line["rank"], []).append(median(line["us"]) / quick[call])
     if not times:
-        raise InputError(f"none of the calls is among those on record for {node}")
+        raise InputError(f"none of the calls is among those on record for {node}", "--node")
     of_rank: dict[int, list[float]] = {}
     for ranks in times.values():
         for rank, each in ranks.items():

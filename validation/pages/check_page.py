@@ -112,33 +112,37 @@ def junit(found: Check) -> str:
     )
     drifted = {drift.title: drift for drift in missed}
     for score in scores:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=score.suite, name=score.metric, time="0"
+        drift, errors = drifted.get(f"{score.suite} {score.metric}"), score.errors
+        said = (
+            f"{verdict_text(score)}: median {percent(errors.median)} %,"
+            f" 90th percentile {percent(errors.p90)} %"
         )
-        if drift := drifted.get(f"{score.suite} {score.metric}"):
-            failure = ElementTree.SubElement(case, "failure", message=drift.words)
-            failure.text = f"suspects: {drift.suspicion}"
-        else:
-            said = ElementTree.SubElement(case, "system-out")
-            errors = score.errors
-            said.text = (
-                f"{verdict_text(score)}: median {percent(errors.median)} %,"
-                f" 90th percentile {percent(errors.p90)} %"
-            )
+        text = f"suspects: {drift.suspicion}" if drift else said
+        _case(suite, score.suite, score.metric, text, failure=drift.words if drift else "")
     for old in found.stale:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="calibration", name="+".join(old.suites), time="0"
-        )
-        ElementTree.SubElement(case, "skipped", message=old.words)
+        _case(suite, "calibration", "+".join(old.suites), skipped=old.words)
     if against:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="against", name=against.old, time="0"
-        )
-        tag = "failure" if worse else "system-out"
-        said = ElementTree.SubElement(case, tag, {"message": against.summary} if worse else {})
-        said.text = "\n".join(against.lines) if worse else against.summary
+        text = "\n".join(against.lines) if worse else against.summary
+        _case(suite, "against", against.old, text, failure=against.summary if worse else "")
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(
+    suite: ElementTree.Element,
+    group: str,
+    name: str,
+    text: str = "",
+    *,
+    failure: str = "",
+    skipped: str = "",
+) -> None:
+    """A test case in *suite*, which says *text*: passed, a *failure*, or *skipped*."""
+    case = ElementTree.SubElement(suite, "testcase", classname=group, name=name, time="0")
+    message = failure or skipped
+    tag = "failure" if failure else "skipped" if skipped else "system-out"
+    said = ElementTree.SubElement(case, tag, {"message": message} if message else {})
+    said.text = text or None
 
 
 def summary(found: Check) -> str:

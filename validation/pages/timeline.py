@@ -51,15 +51,8 @@ def timeline(run: Run, ends: Mapping[str, float], title: str) -> str:
             rectangle(start, y + 4, end - start, 14, f"c{number % 4}"),
         ]
         if name in ends:
-            shapes.append(
-                line(
-                    scale(ends[name] / length),
-                    y + 1,
-                    scale(ends[name] / length),
-                    y + 21,
-                    "measured",
-                )
-            )
+            x = scale(ends[name] / length)
+            shapes.append(line(x, y + 1, x, y + 21, "measured"))
     y = LANE * len(tasks)
     for words, steps in panels:
         shapes += _panel(scale, y + 6, words, steps, trace.end, length)

@@ -103,8 +103,9 @@ def _held(rows: Sequence[Row], published: Mapping[str, Any]) -> dict[str, float]
             worst_loss(rows) <= published.get("worst_loss", MARGIN)
         ),
         **{
-            f"{name}_as_published": fmean(float(found[each] == name) for each in members)
+            f"{name}_as_published": fmean(float(found.get(each) == name) for each in members)
             for name, members in published.get("classes", {}).items()
+            if members
         },
     }
 

@@ -17,16 +17,47 @@ from itertools import product
 from statistics import mean
 from typing import Any
 
+from pydantic import Field
+
 from c3sim.errors import InputError
-from c3sim.experiments.cases import node_of
+from c3sim.experiments.cases import assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.experiments.subjects.operators import Configuration, compared, conditions_of, training
+from c3sim.experiments.subjects.operators import (
+    Configuration,
+    Operator,
+    compared,
+    conditions_of,
+    training,
+)
 from c3sim.output.kit.grid import Table, remarks, titled
 from c3sim.output.kit.panels import Panel, panel
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
+from c3sim.spec.quantities import Extent, Parts
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.study import Study
+
+
+class Entry(Spec):
+    """A row of the table: an operator on a node, with every m, n and k."""
+
+    operator: Operator
+    node: str
+    m: tuple[Extent, ...] = Field(min_length=1)
+    n: tuple[Extent, ...] = Field(min_length=1)
+    k: tuple[Extent, ...] = Field(min_length=1)
+
+
+class Said(Spec):
+    """Assumptions of the study; *nodes*, *batch*, *model*: of the training step."""
+
+    occupancy: float = Field(gt=0, le=1)
+    slices: int = Field(gt=0, le=4096)
+    staging: bool
+    nodes: Parts
+    batch: Extent
+    model: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,14 +72,15 @@ class Placed:
 def cases(asked: Asked) -> list[Placed]:
     """Every row of the table; on a node asked for each configuration once. Raises InputError."""
     given, nodes, found = asked.options.node, dict[str, Node](), list[Placed]()
-    for entry in asked.study.table:
-        name = given.name if given else entry["node"]
+    assumed(asked.study, Said)  # wrong ones are told before hours of work
+    for entry in rows_of(asked.study, Entry):
+        name = given.name if given else entry.node
         if name not in nodes:
             nodes[name] = node_of(asked.study, given or load_hardware(name).node)
             if nodes[name].ranks < 2:
                 raise InputError(f"{name} has one GPU; a collective needs two")
-        for size in product(entry["m"], entry["n"], entry["k"]):
-            one = Configuration(entry["operator"], *map(int, size))
+        for size in product(entry.m, entry.n, entry.k):
+            one = Configuration(entry.operator, *size)
             found.append(Placed(name=one.name, node=nodes[name], configuration=one))
     return list({(each.node.name, each.configuration): each for each in found}.values())
 

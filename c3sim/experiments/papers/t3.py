@@ -15,17 +15,36 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Any
 
-from c3sim.experiments.cases import node_of
+from pydantic import Field
+
+from c3sim.experiments.cases import assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects import sub_layer
 from c3sim.experiments.subjects.sub_layer import DEPTHS, VARIANTS, SubLayer, moved_over, steps
 from c3sim.output.kit.grid import Table
 from c3sim.output.kit.panels import Panel, panel
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
+from c3sim.spec.quantities import Extent
 from c3sim.spec.study import Study
 
 LARGE = 32  # GPUs: published apart
+
+
+class Model(Spec):
+    """A row of the table: a model under tensor parallelism over *tp* GPUs."""
+
+    model: str
+    hidden: Extent
+    tokens: Extent
+    tp: int = Field(ge=2, le=1024)
+
+
+class Said(Spec):
+    """Assumptions of the study."""
+
+    attention_share: float = Field(ge=0, lt=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +53,7 @@ class Layer:
 
     name: str
     node: Node
-    model: Mapping[str, Any]
+    model: Model
 
 
 def cases(asked: Asked) -> list[Layer]:
@@ -43,19 +62,21 @@ def cases(asked: Asked) -> list[Layer]:
     """
     node = node_of(asked.study, asked.options.node)
     sub_layer.check(node)
-    models: Sequence[Mapping[str, Any]] = asked.study.table
+    assumed(asked.study, Said)  # wrong ones are told before hours of work
+    models = rows_of(asked.study, Model)
     if node.name != asked.study.node:
-        models = list({row["model"]: {**row, "tp": node.gpus} for row in models}.values())
+        here = (row.model_copy(update={"tp": node.gpus}) for row in models)
+        models = list({row.model: row for row in here}.values())
     return [Layer(name=name, node=node, model=model) for model in models for name in DEPTHS]
 
 
 def row(case: Layer, _: Study) -> Row:
-    node = sub_layer.with_gpus(case.node, int(case.model["tp"]))
-    hidden, tokens = int(case.model["hidden"]), int(case.model["tokens"])
+    node = sub_layer.with_gpus(case.node, case.model.tp)
+    hidden, tokens = case.model.hidden, case.model.tokens
     layer = SubLayer(tokens, hidden, DEPTHS[case.name] * hidden // node.gpus)
     times, traffic = sub_layer.compared(node, layer)
     return Row(
-        model=case.model["model"],
+        model=case.model.model,
         tp=node.gpus,
         sublayer=case.name,
         speedup={name: times["sequential"] / times[name] for name in VARIANTS},
@@ -65,7 +86,7 @@ def row(case: Layer, _: Study) -> Row:
 
 
 def reduce(asked: Asked, cases: Sequence[Layer], rows: list[Row]) -> Mapping[str, Any]:
-    share = float(asked.study.assumptions["attention_share"])
+    share = assumed(asked.study, Said).attention_share
     models = grouped(rows, lambda row: (row.model, row.tp)).values()
     of = {name: [row.speedup[name] for row in rows] for name in VARIANTS}
     return {
@@ -110,6 +131,8 @@ def claims(found: StudyResult) -> Iterator[Claim]:
     yield from _traffic(groups["small"] or found.rows, known.get("traffic", {}))
     for name, theirs in known.get("near_memory_alone", {}).items():
         of = [row.times_s for row in found.rows if f"tp {row.tp}" == name]
+        if not of:
+            continue
         ratio = geometric_mean(each["rs"] / each["rs_near_memory"] for each in of)
         yield claim(f"reduce-scatter near memory alone, {name}", ratio, theirs)
 

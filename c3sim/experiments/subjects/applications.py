@@ -66,7 +66,11 @@ def workload_of(
 def launches_of(application: Application) -> tuple[Launch, ...]:
     """The launches of *application*, one after the other."""
     shape, element = application.shape, ELEMENT[application.dtype]
-    return _KINDS[application.kind](shape, element, application.backward)
+    try:
+        return _KINDS[application.kind](shape, element, application.backward)
+    except KeyError as error:
+        message = f"the shape of {application.kind} lacks {error}"
+        raise InputError(message, "applications") from None
 
 
 def _gemm(s: Mapping[str, int], element: int, _backward: bool) -> tuple[Launch, ...]:

@@ -250,7 +250,9 @@ def compared(node: Node, one: Configuration, how: Conditions) -> tuple[float, fl
 def training(study: Study, node: Node) -> Row:
     """*exchange_share*: of embedding and all-to-all in the unfused step."""
     model, how = load_any_model(str(study.assumptions["model"])), conditions_of(study)
-    assert isinstance(model, Dlrm) and node.scale_out is not None
+    if not isinstance(model, Dlrm):
+        raise InputError(f"{model.name} is no recommendation model", "assumptions.model")
+    assert node.scale_out is not None
     batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
     wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
     storing = with_stores(wide)

@@ -103,12 +103,7 @@ def row_of(case: Case, plan: PiecesStudy) -> Row:
         time = _time(shards, node)
         schedules[SHARDS] = _outcome(shards, node, 1, alone, serial, {1: time})
         slower = _parts(shards, node)[1] / alone[1]
-    for name in FOUR:
-        times = _times(pair, node, FOUR[name], plan)
-        if times:
-            pieces = min(times, key=times.__getitem__)
-            split = _split(pair, {**FOUR[name], "pieces": pieces})
-            schedules[name] = _outcome(split, node, pieces, alone, serial, times)
+    schedules |= _four(case, plan, alone, serial)
     _, gemm = gemm_of(case)
     memory = _memory(pair, gemm)
     return Row(
@@ -133,6 +128,20 @@ def row_of(case: Case, plan: PiecesStudy) -> Row:
         loss=None,
         fitted=False,
     )
+
+
+def _four(
+    case: Case, plan: PiecesStudy, alone: tuple[float, float], serial: float
+) -> dict[str, Row]:
+    """Each of the four schedules that can split *case*, at its best number of pieces."""
+    schedules = {}
+    for name in FOUR:
+        times = _times(case.workload, case.node, FOUR[name], plan)
+        if times:
+            pieces = min(times, key=times.__getitem__)
+            split = _split(case.workload, {**FOUR[name], "pieces": pieces})
+            schedules[name] = _outcome(split, case.node, pieces, alone, serial, times)
+    return schedules
 
 
 def _split(pair: Workload, schedule: Mapping[str, object]) -> Workload:

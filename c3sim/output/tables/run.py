@@ -52,7 +52,8 @@ def run_table(result: Result) -> Group:
         f"own fraction {_share(overlap.own_fraction)}, "
         f"exposed {overlap.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
         f"energy {figures(result.energy_j)} J, mean power {figures(power.average_w)} W "
-        f"({figures(power.average_w / result.ranks.count)} W per GPU)"
+        f"({figures(power.average_w / result.ranks.count)} W per GPU)\n"
+        f"memory {size(result.memory_bytes)} per GPU, if no two tasks share a buffer"
     )
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(

@@ -38,7 +38,8 @@ def read_bytes(path: Path, largest: int) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(largest + 1)
+            size = os.fstat(file.fileno()).st_size or largest  # 0: of what is made while read
+            data = file.read(min(size, largest) + 1)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         message = f"cannot be read ({reason_of(error)}); must be a readable file"
         raise InputErrors([InputError(message, "", display(path))]) from None

@@ -10,15 +10,14 @@ from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of, on_rails
 from c3sim.models.hierarchy import PHASES, cluster_algorithms
-from c3sim.models.memory import ARRAYS
 from c3sim.schedules import expanded
 from c3sim.spec.hardware import Node
+from c3sim.spec.operands import operand_bytes
 from c3sim.spec.reading.checks.workload import owner_errors, posting_on_node_errors
 from c3sim.spec.reading.documents import join
 from c3sim.spec.task import Command, EngineTask, Kernel, Stores
 from c3sim.spec.words import unknown_errors
 from c3sim.spec.workload import (
-    DTYPE_BYTES,
     Collective,
     Commands,
     Copy,
@@ -129,19 +128,10 @@ def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:
 
 def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     """Mistakes: the operands of one task must fit into the memory of a GPU."""
-    if isinstance(task, Gemm):
-        elements = task.m * task.k + task.k * task.n + task.m * task.n
-        size, where = float(elements * DTYPE_BYTES[task.dtype] * task.batch), path
-    elif isinstance(task, StreamKernel):
-        size, where = sum(ARRAYS[task.pattern]) * task.bytes, join(path, "bytes")
-    elif isinstance(task, Collective):
-        size, where = task.size, join(path, "size")
-    elif isinstance(task, Copy | Stores):
-        size, where = task.bytes, join(path, "bytes")
-    else:
-        return
-    capacity = node.gpu.hbm.capacity
+    size, capacity = operand_bytes(task), node.gpu.hbm.capacity
     if size > capacity:
+        field = "size" if isinstance(task, Collective) else "bytes"
+        where = path if isinstance(task, Gemm) else join(path, field)
         needs, has = f"{size / 2**30:.4g} GiB", f"{capacity / 2**30:.4g} GiB"
         yield InputError(f"needs {needs}; a GPU of {node.name} has {has} of memory", where)
 
