@@ -339,8 +339,11 @@ class Kernel:
         now more on a unit, since a mask or others leave them fewer units.
         """
         usual = min(self.per_unit, max(1, ceil(self.per_unit * running / self.most)))
+        resident = self.grid.resident
+        here = resident / max(1, self.dispatcher.units(self.grid))
+        if here <= 1.0:
+            return usual
         spread = running / min(running, self.all_units)
-        here = self.grid.resident / max(1, self.dispatcher.units(self.grid))
         return min(usual * max(1.0, here / spread), max(usual, ceil(here)))
 
     def _cost(self, cohort: Cohort, per_unit: float, running: int) -> TileCost:
