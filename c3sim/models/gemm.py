@@ -200,10 +200,7 @@ def _tile_plan(
     depth = ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * depth
     part = _matrix_share(library, shape)
-    stages = library.stages
-    if library.most_stages is not None:
-        fitting_stages = int(machine.lds // (sides * library.slice_bytes))
-        stages = max(stages, min(fitting_stages, library.most_stages))
+    stages = _stages(machine, library, sides)
     lds = float(min(machine.lds, sides * library.slice_bytes * stages))
     registers = library.registers or _registers(machine, library, tile)
     rows, columns = ceil(shape.m / tile[0]), ceil(shape.n / tile[1])
@@ -230,6 +227,14 @@ def _tile_plan(
         stages=stages,
         cluster=cluster,
     )
+
+
+def _stages(machine: _Machine, library: GemmLibrary, sides: int) -> int:
+    """Slices of operands that a workgroup keeps, of a tile of so many rows and columns."""
+    if library.most_stages is None:
+        return library.stages
+    room = int(machine.lds // (sides * library.slice_bytes))
+    return max(library.stages, min(room, library.most_stages))
 
 
 def _registers(machine: _Machine, library: GemmLibrary, tile: tuple[int, int]) -> int:

@@ -22,7 +22,7 @@ import torch
 import torch.nn.functional as F
 import yaml
 
-from .kernels import BF16, FP32, MIB, gemm, numbers
+from .kernels import ELEMENTWISE, FP32, MIB, OF_ROWS, attention_of_one, gemm, numbers
 
 WARM_UP, SAMPLES, SLEEP = 2, 11, 1_500_000  # turns, and cycles in which the host runs ahead
 Call = Callable[[], Any]
@@ -77,24 +77,14 @@ def call_of(task: dict[str, Any]) -> Call:
         to, given = (there, host) if task["from"] == "host" else (host, there)
         return lambda: to.copy_(given, non_blocking=True)
     if kind == "attention-of-one":
-        b, t, g, h = (task[name] for name in ("batch", "tokens", "groups", "heads"))
-        q, k, v = numbers(b, h, 1, 128), numbers(b, g, t, 128), numbers(b, g, t, 128)
-        return lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+        sizes = (task[name] for name in ("batch", "tokens", "groups", "heads"))
+        return attention_of_one(*sizes)
     if kind == "attention":
         q, k, v = (numbers(task["batch"], task["heads"], task["tokens"], 128) for _ in range(3))
         return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    if kind in ("rms-norm", "layer-norm"):
-        x, w = numbers(task["rows"], task["width"]), numbers(task["width"])
-        if kind == "rms-norm":
-            return lambda: F.rms_norm(x, (task["width"],), w)
-        return lambda: F.layer_norm(x, (task["width"],), w, w)
-    n = task["mib"] * MIB // 2
-    x, y, z = numbers(n), numbers(n), torch.empty(n, **BF16)
-    return {
-        "add": lambda: torch.add(x, y, out=z),
-        "neg": lambda: torch.neg(x, out=z),
-        "gelu": lambda: F.gelu(x),
-    }[kind]
+    if kind in OF_ROWS["norms"]:
+        return OF_ROWS["norms"][kind][1](task["rows"], task["width"])
+    return ELEMENTWISE[kind][1](task["mib"] * MIB // 2)
 
 
 class Turn:
@@ -105,8 +95,8 @@ class Turn:
         self.control, self.one, self.other = (torch.cuda.Stream() for _ in range(3))
         self.fill = numbers(160 * MIB)
 
-    def run(self, first: Call, second: Call | None, begins: int = 0) -> list[float]:
-        """Us of both tasks. *begins*: cycles by which the first is late."""
+    def run(self, first: Call, second: Call | None) -> list[float]:
+        """Us of both tasks."""
         events = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
         torch.cuda.synchronize()
         with torch.cuda.stream(self.control):
@@ -114,7 +104,7 @@ class Turn:
             self.fill.sum()
             events[0].record()
         for stream, call, late, end in (
-            (self.one, first, begins, events[1]),
+            (self.one, first, 0, events[1]),
             (self.other, second, self.later, events[2]),
         ):
             if call is None:
@@ -139,10 +129,10 @@ def main(plan_file: str, out: str) -> None:
     cases += [tuple(order) for pair in plan["pairs"] for order in (pair, pair[::-1])]
     with Path(out).open("a", encoding="utf-8") as file, torch.no_grad():
         for names in cases:
-            both = [calls[name] for name in names] + [None] * (2 - len(names))
+            first, second = calls[names[0]], calls[names[1]] if len(names) > 1 else None
             line: dict[str, Any] = {"gpu": gpu, "tasks": list(names)}
             try:
-                turns = [turn.run(*both) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
+                turns = [turn.run(first, second) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
                 line["us"] = {name: [t[i] for t in turns] for i, name in enumerate(names)}
                 line["wall_us"] = [max(t) for t in turns]
             except Exception as error:  # one case that fails costs no other

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -52,134 +53,130 @@ def numbers(*shape: int, **kind: Any) -> Tensor:
     return made.normal_()
 
 
+def summed(n: int) -> Call:
+    x, y = numbers(n // 2, **FP32), torch.empty((), **FP32)
+    return lambda: torch.sum(x, 0, out=y)
+
+
+def signed(n: int) -> Call:
+    x, y = numbers(n), torch.empty(n, **BF16)
+    return lambda: torch.neg(x, out=y)
+
+
+def added(n: int) -> Call:
+    x, y, z = numbers(n), numbers(n), torch.empty(n, **BF16)
+    return lambda: torch.add(x, y, out=z)
+
+
+def filled(n: int) -> Call:
+    y = torch.empty(n, **BF16)
+    return lambda: y.fill_(1.0)
+
+
+def over(call: Callable[[Tensor], Any], *width: int, **kind: Any) -> Callable[[int], Call]:
+    """*call* on a tensor of rows of *width*; it makes its own result."""
+
+    def make(n: int) -> Call:
+        count = n // (2 if kind else 1)
+        for each in width:
+            count //= each
+        x = numbers(count, *width, **kind)
+        return lambda: call(x)
+
+    return make
+
+
+#: Operator -> MiB of all tensors, of one MiB; a call on so many numbers of two bytes.
+ELEMENTWISE: dict[str, tuple[float, Callable[[int], Call]]] = {
+    "add": (3, added),
+    "neg": (2, signed),
+    "fill": (1, filled),
+    "sum": (1, summed),
+    "silu": (2, over(F.silu)),
+    "gelu": (2, over(F.gelu)),
+    "silu-strided": (1.5, over(lambda x: F.silu(x[:, :4096]), 8192)),
+    "transpose": (2, over(lambda x: x.t().contiguous(), 4096)),
+    "heads": (2, over(lambda x: x.transpose(0, 1).contiguous(), 32, 128)),
+    "cast": (1.5, over(lambda x: x.to(torch.bfloat16), **FP32)),
+    "dropout": (2.5, over(lambda x: torch.native_dropout(x, 0.1, True))),
+}
+
+
 def elementwise(plan: Plan) -> Iterator[Row]:
     """Chains over whole tensors of so many MiB."""
-    for mib in plan["mib"]:
-        n = mib * MIB // 2
+    for mib, (name, (arrays, make)) in product(plan["mib"], ELEMENTWISE.items()):
+        yield Row(name, {"mib": mib}, arrays * mib * MIB, partial(make, mib * MIB // 2))
 
-        def over(name: str, arrays: float, make: Callable[[], Call], mib: int = mib) -> Row:
-            return Row(name, {"mib": mib}, arrays * mib * MIB, make)
 
-        def unary(call: Callable[..., Any], n: int = n) -> Call:
-            x, y = numbers(n), torch.empty(n, **BF16)
-            return lambda: call(x, out=y)
+def rms(rows: int, width: int) -> Call:
+    x, w = numbers(rows, width), numbers(width)
+    return lambda: F.rms_norm(x, (width,), w)
 
-        def add(n: int = n) -> Call:
-            x, y, z = numbers(n), numbers(n), torch.empty(n, **BF16)
-            return lambda: torch.add(x, y, out=z)
 
-        def fill(n: int = n) -> Call:
-            y = torch.empty(n, **BF16)
-            return lambda: y.fill_(1.0)
+def layer(rows: int, width: int) -> Call:
+    x, w, b = numbers(rows, width), numbers(width), numbers(width)
+    return lambda: F.layer_norm(x, (width,), w, b)
 
-        def total(n: int = n) -> Call:
-            x, y = numbers(n // 2, **FP32), torch.empty((), **FP32)
-            return lambda: torch.sum(x, 0, out=y)
 
-        def activation(call: Callable[[Tensor], Tensor], n: int = n) -> Call:
-            x = numbers(n)
-            return lambda: call(x)
+def layer_input(rows: int, width: int) -> Call:
+    """Gradient of a layer norm's input."""
+    x, g, w = numbers(rows, width), numbers(rows, width), numbers(width)
+    _, mean, rstd = torch.native_layer_norm(x, (width,), w, w, 1e-5)
+    wanted, step = [True, False, False], torch.ops.aten.native_layer_norm_backward
+    return lambda: step(g, x, (width,), mean, rstd, w, w, wanted)
 
-        def gated(n: int = n) -> Call:
-            x = numbers(n // 8192, 8192)
-            return lambda: F.silu(x[:, :4096])
 
-        def transposed(n: int = n) -> Call:
-            x = numbers(n // 4096, 4096)
-            return lambda: x.t().contiguous()
+def log_softmax(rows: int, width: int) -> Call:
+    x = numbers(rows, width, **FP32)
+    return lambda: F.log_softmax(x, -1)
 
-        def heads(n: int = n) -> Call:
-            x = numbers(n // 4096, 32, 128)
-            return lambda: x.transpose(0, 1).contiguous()
 
-        def cast(n: int = n) -> Call:
-            x = numbers(n // 2, **FP32)
-            return lambda: x.to(torch.bfloat16)
+def softmax(rows: int, width: int) -> Call:
+    x = numbers(rows, width)
+    return lambda: F.softmax(x, -1)
 
-        def dropped(n: int = n) -> Call:
-            x = numbers(n)
-            return lambda: torch.native_dropout(x, 0.1, True)
 
-        yield over("add", 3, add)
-        yield over("neg", 2, lambda unary=unary: unary(torch.neg))
-        yield over("fill", 1, fill)
-        yield over("sum", 1, total)
-        yield over("silu", 2, lambda activation=activation: activation(F.silu))
-        yield over("gelu", 2, lambda activation=activation: activation(F.gelu))
-        yield over("silu-strided", 1.5, gated)
-        yield over("transpose", 2, transposed)
-        yield over("heads", 2, heads)
-        yield over("cast", 1.5, cast)
-        yield over("dropout", 2.5, dropped)
+def gathered(rows: int, width: int) -> Call:
+    table = numbers(65536, width)
+    index = torch.randint(0, 65536, (rows,), device="cuda")
+    return lambda: F.embedding(index, table)
+
+
+def column_sum(rows: int, width: int) -> Call:
+    x = numbers(rows, width)
+    return lambda: x.sum(0)
+
+
+#: Operators of each list of rows and widths, with the bytes of a number that they move.
+OF_ROWS: dict[str, dict[str, tuple[int, Callable[[int, int], Call]]]] = {
+    "norms": {"rms-norm": (4, rms), "layer-norm": (4, layer), "layer-norm-input": (6, layer_input)},
+    "softmax": {"log-softmax-fp32": (8, log_softmax), "softmax": (4, softmax)},
+    "gathered": {"embedding": (4, gathered), "column-sum": (2, column_sum)},
+}
 
 
 def rows_of_numbers(plan: Plan) -> Iterator[Row]:
-    """Norms and softmax over rows."""
-    for width in plan["norm_widths"]:
-        for rows in plan["norm_rows"]:
-            size = rows * width * 2
-            if size > 512 * MIB:
-                continue
+    """Norms, softmax, rows of a table."""
+    norms = product(plan["norm_widths"], plan["norm_rows"])
+    sizes = {**plan, "norms": [(r, w) for w, r in norms if r * w * 2 <= 512 * MIB]}
+    for group, operators in OF_ROWS.items():
+        for (rows, width), (name, (moved, make)) in product(sizes[group], operators.items()):
             about = {"rows": rows, "width": width}
+            yield Row(name, about, moved * rows * width, partial(make, rows, width))
 
-            def rms(rows: int = rows, width: int = width) -> Call:
-                x, w = numbers(rows, width), numbers(width)
-                return lambda: F.rms_norm(x, (width,), w)
 
-            def layer(rows: int = rows, width: int = width) -> Call:
-                x, w, b = numbers(rows, width), numbers(width), numbers(width)
-                return lambda: F.layer_norm(x, (width,), w, b)
-
-            def back(rows: int = rows, width: int = width) -> Call:
-                x, g, w = numbers(rows, width), numbers(rows, width), numbers(width)
-                _, mean, rstd = torch.native_layer_norm(x, (width,), w, w, 1e-5)
-                wanted = [True, False, False]
-                step = torch.ops.aten.native_layer_norm_backward
-                return lambda: step(g, x, (width,), mean, rstd, w, w, wanted)
-
-            yield Row("rms-norm", about, 2 * size, rms)
-            yield Row("layer-norm", about, 2 * size, layer)
-            yield Row("layer-norm-input", about, 3 * size, back)
-    for rows, width in plan["softmax"]:
-        about = {"rows": rows, "width": width}
-
-        def soft(rows: int = rows, width: int = width) -> Call:
-            x = numbers(rows, width, **FP32)
-            return lambda: F.log_softmax(x, -1)
-
-        def narrow(rows: int = rows, width: int = width) -> Call:
-            x = numbers(rows, width)
-            return lambda: F.softmax(x, -1)
-
-        yield Row("log-softmax-fp32", about, 8 * rows * width, soft)
-        yield Row("softmax", about, 4 * rows * width, narrow)
-    for rows, width in plan["gathered"]:
-
-        def gather(rows: int = rows, width: int = width) -> Call:
-            table = numbers(65536, width)
-            index = torch.randint(0, 65536, (rows,), device="cuda")
-            return lambda: F.embedding(index, table)
-
-        yield Row("embedding", {"rows": rows, "width": width}, 4 * rows * width, gather)
-
-        def columns(rows: int = rows, width: int = width) -> Call:
-            x = numbers(rows, width)
-            return lambda: x.sum(0)
-
-        yield Row("column-sum", {"rows": rows, "width": width}, 2 * rows * width, columns)
+def attention_of_one(batch: int, tokens: int, groups: int, heads: int) -> Call:
+    q = numbers(batch, heads, 1, 128)
+    k, v = numbers(batch, groups, tokens, 128), numbers(batch, groups, tokens, 128)
+    return lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
 
 
 def attention(plan: Plan) -> Iterator[Row]:
     """Of one new token, and over whole sequences."""
     for batch, tokens, groups, heads in plan["decoding"]:
-
-        def one(b: int = batch, t: int = tokens, g: int = groups, h: int = heads) -> Call:
-            q = numbers(b, h, 1, 128)
-            k, v = numbers(b, g, t, 128), numbers(b, g, t, 128)
-            return lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
-
         about = {"batch": batch, "tokens": tokens, "groups": groups, "heads": heads}
-        yield Row("attention-of-one", about, 4.0 * batch * tokens * groups * 128, one)
+        make = partial(attention_of_one, batch, tokens, groups, heads)
+        yield Row("attention-of-one", about, 4.0 * batch * tokens * groups * 128, make)
     for batch, tokens, heads, width, causal in plan["attention"]:
 
         def whole(
@@ -286,7 +283,7 @@ def replayed(graph: torch.cuda.CUDAGraph) -> float:
     graph.replay()
     end.record()
     torch.cuda.synchronize()
-    return 1e3 * begin.elapsed_time(end)
+    return 1e3 * float(begin.elapsed_time(end))
 
 
 def measured(row: Row) -> dict[str, Any]:
