@@ -26,7 +26,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Operator
 from c3sim.spec.workload import DTYPE_BYTES, After, Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions, Kind
-from c3sim.tasks.on_units import CLAIM, OnUnits, surviving_share
+from c3sim.tasks.on_units import OnUnits, plain_claim, surviving_share
 from c3sim.tasks.stores import storing_gemm
 
 TILE = 256  # rows, columns, to count events by before a library has planned
@@ -207,17 +207,17 @@ def reduction_kernel(spec: Gpu, planned: PlannedGemm) -> KernelSpec | None:
         vector=read + written,
     )
 
-    waiting = REDUCTION_LOADS * spec.hbm.latency
+    waiting, claim = REDUCTION_LOADS * spec.hbm.latency, plain_claim(units)
 
-    def cost(per_unit: int, _concurrent: int) -> TileCost:
+    def cost(per_unit: float, _concurrent: int) -> TileCost:
         time = per_unit * (read + written) / rate
         return TileCost(_ReductionRate(waiting, time), traffic)
 
     return KernelSpec(
         tiles=workgroups,
         schedule="one_per_tile",
-        claim=CLAIM,
-        residents=CLAIM.fitting(units),
+        claim=claim,
+        residents=claim.fitting(units),
         cost=cost,
     )
 
@@ -237,7 +237,7 @@ class _ReductionRate:
 class _TileRate:
     """Tiles per second of a workgroup by state; a value, so that equal tiles have equal ones."""
 
-    per_unit: int
+    per_unit: float
     issue: float  # s of the matrix units at full clock
     feed: float  # s of the operands that come through the caches
     prologue: float  # s at full clock
@@ -245,7 +245,7 @@ class _TileRate:
     burst: float  # load of memory by workgroups that started together
     asked: float  # s of all that memory gives, of what runs at once
     storing: float  # s in which the results leave the unit
-    hidden: int  # how many times as much is under way as is waited for
+    hidden: float  # how many times as much is under way as is waited for
     softness: float
     speed: float
 
@@ -285,7 +285,7 @@ class _Tiles:
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
-    def cost(self, per_unit: int, concurrent: int) -> TileCost:
+    def cost(self, per_unit: float, concurrent: int) -> TileCost:
         """Cost of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
         task, spec, plan = self.task, self.spec, self.plan
         traffic = self._past_caches(concurrent)

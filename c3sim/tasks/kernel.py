@@ -35,13 +35,14 @@ from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.task import Kernel, Operator
 from c3sim.tasks.kind import RESIDENT, Kind
-from c3sim.tasks.on_units import CLAIM, OnUnits
+from c3sim.tasks.on_units import OnUnits, plain_claim
 
 
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
     """Room that a workgroup needs: an equal part of a unit where *per_unit* is given."""
     if task.per_unit is None:
-        return CLAIM if task.lds is None else replace(CLAIM, lds=task.lds)
+        plain = plain_claim(units)
+        return plain if task.lds is None else replace(plain, lds=task.lds)
     share = task.per_unit
     return Claim(
         lds=units.lds // share if task.lds is None else task.lds,  # whole: parts add up
@@ -151,7 +152,7 @@ def any_kernel(
     plain = _Part.of(task, gpu, tiles)
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
-    def cost(per_unit: int, concurrent: int) -> TileCost:
+    def cost(per_unit: float, concurrent: int) -> TileCost:
         part = plain
         if task.accesses:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
@@ -280,7 +281,7 @@ def _accessing(
     task: Kernel,
     plain: _Part,
     tiles: int,
-    per_unit: int,
+    per_unit: float,
     concurrent: int,
 ) -> _Part:
     """*plain*, with what the accesses of *task* move as caches serve them, beside whoever runs."""
