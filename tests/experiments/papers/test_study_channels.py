@@ -18,11 +18,11 @@ nodes: [h200-4, mi300x-8]
 workload: c3-pair
 scenarios:
   - {name: medium, set: {task.gemm.m: 4096, task.gemm.n: 4096, task.gemm.k: 4096}}
-  - {name: decode, set: {task.gemm.m: 64, task.gemm.n: 57344, task.gemm.k: 8192}}
+  - {name: decode, set: {task.gemm.m: 64, task.gemm.n: 8192, task.gemm.k: 8192}}
 axes:
   task.gather.channels: [2, 4, 8, 24, 56]
 """
-DECODE = Gemm(kind="gemm", m=64, n=57344, k=8192)
+DECODE = Gemm(kind="gemm", m=64, n=8192, k=8192)
 MEDIUM = Gemm(kind="gemm", m=4096, n=4096, k=4096)
 
 
