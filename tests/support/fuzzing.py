@@ -70,8 +70,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "schema": (("node",), ""),
     "list": (("nodes",), ""),
 }
-#: Options that start other processes or write to files that are not the case's own.
+#: Options that start other processes, write to files that are not the case's own, or agree to work
+#: of any length.
 LEFT_OUT = ("--write", "--scheduler", "--backend", "--binary", "--compiler", "--help", "--coverage")
+LEFT_OUT += ("--yes",)
 
 
 @dataclass(frozen=True)
