@@ -170,6 +170,7 @@ def _verdict(
     agree: Callable[[Effort], None],
 ) -> Verdict:
     from c3sim.cli.progress import progress
+    from c3sim.experiments.kept import resuming
     from c3sim.validation.compare import effort
     from c3sim.validation.compare.bounds import FILE, load_bounds
     from c3sim.validation.compare.measurements import merge
@@ -188,7 +189,7 @@ def _verdict(
         specs = {name: loaded.node for name, loaded in nodes.items()}
         agree(effort.effort_of_measurements(added, specs, jobs))
     done, total = 0, len(merge(records))
-    with progress() as watcher:
+    with resuming(), progress() as watcher:
 
         def advance(count: int) -> None:
             nonlocal done

@@ -123,7 +123,7 @@ def inside(annotation: Any, step: str | int, value: Any = None) -> Any:
     if form.tag:
         tag = value.get(form.tag) if isinstance(value, Mapping) else None
         models = by_tag(form)
-        return inside(models[tag], step) if tag in models else None
+        return inside(models[tag], step) if isinstance(tag, str) and tag in models else None
     if form.options:
         return inside(form.options[chosen(form.options, value)], step, value)
     if form.model is not None:
