@@ -19,6 +19,7 @@ from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.trust import domains
 from c3sim.iterations.described import described_on, evaluate
 from c3sim.iterations.described import explain as explain_any
+from c3sim.iterations.limits import limits_of
 from c3sim.notebook import Again, show_themselves
 from c3sim.output.kit.progress import heard, sweep_progress
 from c3sim.output.kit.progress import progress as progress_bar
@@ -39,7 +40,7 @@ from c3sim.spec.reading.loading import (
     open_workload,
     with_model,
 )
-from c3sim.spec.reading.settings import beyond_the_file, settings_of
+from c3sim.spec.reading.settings import beyond_the_file, remarks, settings_of
 from c3sim.spec.workload import Workload
 from c3sim.strategies.table import STRATEGIES
 
@@ -134,16 +135,21 @@ def explain(
     node: AnyNode | None = None,
     strategy: str = "as_written",
     set: Settings | None = None,
+    limits: bool = False,
     progress: Progress | None = None,
 ) -> Explanation:
     """The slowdown of each task, split by cause. Of an iteration: where the wall time, the exposed
-    communication and the time of each operator class went. *progress* hears of the runs behind it;
-    left out, a notebook shows a bar for an iteration.
+    communication and the time of each operator class went. *limits*: also which number binds each
+    time, and which next, by many runs more. *progress* hears of the runs behind it; left out, a
+    notebook shows a bar for an iteration.
     """
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext
     with heard(progress, bar) as watcher, _file_of_units(model.node if node is None else node):
         explanation = explain_any(model, target, strategy, watcher)
+        if limits:
+            found = limits_of(model, target, strategy, watcher)
+            explanation = replace(explanation, limits=found)
     return replace(explanation, notes=(*notes, *explanation.notes))
 
 
@@ -248,11 +254,19 @@ def _prepared(
         workload.check_on(target)  # its errors have file and line
     else:
         check_on_node(model, target)
-    notes = [beyond_the_file(loaded, target, model, settings)]
-    if loaded.like and not domains(target.name):
+    notes = [beyond_the_file(loaded, target, model, settings), GRADES.get(target.grade or "", "")]
+    notes += remarks(loaded, target, model, settings)
+    if loaded.like and target.grade is None and not domains(target.name):
         base = next(iter(dict.fromkeys(loaded.like.values())))
         notes.append(f"{target.name} is like {base}; no measurement here checks where it differs")
     return model, target, tuple(note for note in notes if note)
+
+
+#: What a node says of itself, by its grade, where its numbers were not measured here.
+GRADES = {
+    "calibrated": "the numbers of this node are of data sheets and published isolated runs",
+    "data_sheet": "the numbers of this node are of data sheets; no run has checked them",
+}
 
 
 def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:

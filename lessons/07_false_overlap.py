@@ -50,7 +50,7 @@ lesson.show(axes, "Both bars grow when both run: the saving is less than the ove
 #
 # - Both kernels are **slower** beside each other. Their bars are longer than alone.
 # - So *sum of self-times - wall* counts the slowing down as a gain. It gives 2.2 ms.
-# - What was really saved is *one after the other - wall*. It is 1.1 ms. The rest of the overlap is
+# - What was really saved is *one after the other - wall*. It is 1.2 ms. The rest of the overlap is
 #   **false**.
 # - Take isolated times for a sum, or the wall time. Never a sum of bars.
 #

@@ -40,7 +40,8 @@ MAY_IMPORT: dict[str, str] = {
     "tasks": "spec models machine processes",
     "simulation": "errors spec schedules models result engine machine processes tasks",
     "strategies": "errors spec schedules models spec.reading tasks simulation",
-    "evaluation": "errors spec schedules models shown result machine tasks simulation strategies",
+    "evaluation": "errors spec schedules models shown result spec.reading machine tasks simulation"
+    " strategies",
     "inference": "errors spec spec.reading simulation",
     "iterations": "errors spec models result spec.reading machine tasks simulation strategies"
     " evaluation inference",
@@ -55,8 +56,8 @@ MAY_IMPORT: dict[str, str] = {
     " notebook",
     "lab": "errors spec result spec.reading simulation strategies evaluation iterations output.kit"
     " experiments output api",
-    "cli": "errors spec schedules result spec.reading strategies evaluation iterations output.kit"
-    " experiments importers output api lab",
+    "cli": "errors spec schedules models result spec.reading strategies evaluation iterations"
+    " output.kit experiments importers output api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

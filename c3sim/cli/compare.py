@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from c3sim.cli import complete
+from c3sim.cli.against import Against, Given, compared_by_strategy, other_of
 from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
+
+if TYPE_CHECKING:
+    from c3sim.evaluation.comparison import Comparison
+    from c3sim.evaluation.differences import Differences
 
 OF_ALL = ("workload", "node", "ideal_speedup")  # figures that all strategies share
 RUNS = 15  # about as many strategies can apply
@@ -27,6 +32,7 @@ def compare(
     ] = "all",
     node: NodeName = None,
     set_: Settings = None,
+    against: Against = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -37,6 +43,7 @@ def compare(
       c3sim compare gemm-beside-all-gather
       c3sim compare llama3-70b-o --strategies base,sp,rp:32,conccl
       c3sim compare gemm-beside-all-gather --set gpu.memory_side_cache.capacity='512 MiB' --json
+      c3sim compare gemm-beside-all-gather --against links.bandwidth='60 GB/s'
     """
     changes = settings(set_)
     from c3sim.api import compare as run_all
@@ -51,11 +58,27 @@ def compare(
         agree_to_run(agree, *prepare(workload, node, changes), runs)
     with progress() as tell:
         results = run_all(workload, node=node, strategies=strategies, set=changes, progress=tell)
+    found = None
+    if against:
+        given = Given(workload=workload, node=node, strategy="as_written", settings=changes)
+        found = compared_by_strategy(other_of(given, against)[0], given, results, agree)
     if as_json:
-        first = {name: getattr(results[0], name) for name in OF_ALL}
-        emit_json({**first, "strategies": results.to_dict(), "left_out": results.left_out})
+        emit_json(_data(results, found))
     else:
-        from c3sim.output.kit.layout import show
-        from c3sim.output.tables.run import compare_table
+        _print(results, found)
 
-        show(compare_table(results))
+
+def _data(results: Comparison, found: Differences | None) -> dict[str, Any]:
+    first = {name: getattr(results[0], name) for name in OF_ALL}
+    data = {**first, "strategies": results.to_dict(), "left_out": results.left_out}
+    return data | ({"against": found.to_dict()} if found else {})
+
+
+def _print(results: Comparison, found: Differences | None) -> None:
+    from c3sim.output.kit.layout import show
+    from c3sim.output.tables.differences import differences_table
+    from c3sim.output.tables.run import compare_table
+
+    show(compare_table(results))
+    if found:
+        show(differences_table(found))

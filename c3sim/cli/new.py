@@ -9,11 +9,14 @@ from typer import Argument, Option
 from c3sim.cli.emit import say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from c3sim.spec.reading.hardware import LoadedNode
 
 #: Paths in a node that most often differ: written as comments, with the value so far.
 _OFTEN = (
     "gpus",
+    "links.raw_bandwidth",
     "links.bandwidth",
     "gpu.dies.count",
     "gpu.dies.shader_engines",
@@ -39,7 +42,8 @@ def new(
 ) -> None:
     """Write NAME.yaml: a node or GPU of your own that is like another one, and says what differs.
 
-    What often differs stands in it as comments. The file runs as it is.
+    What often differs stands in it as comments, each with what follows it: values that are scaled
+    with it, and values that were fitted at it and are not. The file runs as it is.
 
     \b
     Examples:
@@ -93,7 +97,28 @@ def _text(kind: str, name: str, like: str, loaded: LoadedNode) -> str:
         text = leaf.text if leaf.unit else str(_list(leaf.value))
         entry = f"{{value: {text}, source: your data sheet}}"
         lines.append(f"# {'  ' * (len(steps) - 1)}{steps[-1]}: {entry}")
+        indent = f"# {'  ' * len(steps)}#: "
+        lines += [f"{indent}{said}" for said in _followers(path, loaded)]
     return "\n".join(lines) + "\n"
+
+
+def _followers(path: str, loaded: LoadedNode) -> Iterator[str]:
+    """Remarks on the number at *path*: what it is of, what is scaled with it, what is not."""
+    from c3sim.spec.reading.inherited import few
+
+    if path == "links.bandwidth":
+        yield "of one link, one direction; c3sim show has the total of a GPU"
+    leaves = loaded.provenance.items()
+    scaled = [each for each, leaf in leaves if path in leaf.law]
+    kept = [
+        each
+        for each, leaf in leaves
+        if any(path == part or path.startswith(f"{part}.") for part in leaf.unknown)
+    ]
+    if scaled:
+        yield f"scaled with it: {few(scaled)}"
+    if kept:
+        yield f"fitted at it, and not scaled: {few(kept)}"
 
 
 def _list(value: object) -> object:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from c3sim.cli.against import Against, Given, compared, other_of
 from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import (
@@ -55,10 +56,12 @@ def run(
         ),
     ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
+    against: Against = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Run WORKLOAD once: times of every task, alone and together; of an iteration, by class.
+    """Run WORKLOAD once: times of every task, alone and together; of an iteration, by class. The
+    last line says what binds the wall time.
 
     \b
     Examples:
@@ -68,6 +71,7 @@ def run(
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
       c3sim run llama3-8b-training --node h200-8 --set batch=2
+      c3sim run gemm-beside-all-gather --set links.bandwidth='60 GB/s' --against unset
     """
     changes = settings(set_)
     _check_files(trace, plot)
@@ -91,9 +95,18 @@ def run(
     if plot:
         _draw(result, plot)
     band = _band(workload, node, strategy, changes, samples, seed, agree) if uncertainty else None
+    given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
+    found = None
+    if against:
+        before, saved = other_of(given, against)
+        found = compared(before, given, saved, result.to_dict(), agree)
     if as_json:
-        emit_json(result.to_dict() | ({"uncertainty": band.to_dict()} if band else {}))
+        more: dict[str, object] = {"given": given.to_dict()}
+        more |= {"uncertainty": band.to_dict()} if band else {}
+        more |= {"against": found.to_dict()} if found else {}
+        emit_json(result.to_dict() | more)
         return
+    from c3sim.iterations.limits import limit_line
     from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
 
@@ -105,6 +118,11 @@ def run(
         from c3sim.output.tables.run import run_table
 
         show(run_table(result))
+    if found:
+        from c3sim.output.tables.differences import differences_table
+
+        show(differences_table(found))
+    show(limit_line(*prepare(workload, node, changes), strategy, result.wall_s))
     if band:
         from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table

@@ -47,12 +47,14 @@ def show(
     """Show what is behind NAME: every value with its unit, source and interval, defaults filled in.
 
     The paths in the first column are those that --set takes. Of a node or GPU that is like another
-    one, it says which values are taken over from where.
+    one, it says which values are taken over from where, which of them were scaled to numbers that
+    differ, and which depend on such a number and were not. Of a node it begins with totals per GPU:
+    matrix rates, memory, links in one direction, bytes in flight, and what binds copies alone.
 
     \b
     Examples:
       c3sim show mi300x-8
-      c3sim show mi300x-8 --set links.bandwidth='76 GB/s' --resolved > my-node.yaml
+      c3sim show mi300x-8 --set links.latency='1 us' --resolved > my-node.yaml
       c3sim show gemm-beside-all-gather
       c3sim show conccl --json
     """
@@ -94,11 +96,15 @@ def _with_settings(name: str, changes: SetValues) -> LoadedNode:
 
 
 def _resolved(name: str, changes: SetValues) -> str:
+    from c3sim.spec.reading.hardware import refuse_contradictions
     from c3sim.spec.reading.write import node_text
 
     by_hand = [f"{path}={value}" for path, value in changes.items()]
     head = "  ".join([f"{name}, every value of it, by: c3sim show --resolved", *by_hand])
-    return node_text(_with_settings(name, changes), head)
+    loaded = _with_settings(name, changes)
+    files = [leaf.file for leaf in loaded.provenance.values()]
+    refuse_contradictions(loaded.node, loaded.provenance, files)
+    return node_text(loaded, head)
 
 
 def _in_pieces(name: str) -> bool:
@@ -118,6 +124,7 @@ def _written_out(name: str) -> str:
 
 
 def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
+    from c3sim.cli.card import card_of
     from c3sim.cli.spec_values import node_rows
     from c3sim.validation.compare.coverage_file import drawn_of, unseen_of
 
@@ -125,8 +132,10 @@ def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
     unseen = unseen_of(loaded)
     node, rows = loaded.node, node_rows(loaded, unseen)
     data: dict[str, Any] = {"name": node.name, "description": node.description}
-    return data | {"values": [row.to_dict() for row in rows]}, [
+    card, parts = card_of(loaded, name, changes)
+    return data | card | {"values": [row.to_dict() for row in rows]}, [
         node.description,
+        *parts,
         _table(rows, sourced=True),
         UNSEEN.format(len(unseen), len(unseen & drawn_of(loaded))) if unseen else "",
     ]
@@ -139,7 +148,8 @@ def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
     loaded = load_gpu(name)
     rows = [row for row in node_rows(loaded) if row.path.startswith("gpu.")]
     data = {"name": loaded.node.gpu.name, "values": [row.to_dict() for row in rows]}
-    return data, [_table(rows, sourced=True)]
+    data["inherited"] = [each.to_dict() for each in loaded.inherited]
+    return data, [_table(rows, sourced=True), *map(str, loaded.inherited)]
 
 
 def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from c3sim.evaluation.limiter import Limit
 from c3sim.evaluation.losses import loss_note, losses
 from c3sim.evaluation.shares import NONE, Part, Progress, parts_of, runs_of_kinds, shapley
 from c3sim.machine.machine import SHARING
@@ -167,7 +168,8 @@ class TaskExplanation:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation(Shown):
     """Every task of one run explained, and *parts* of the whole: its wall time, the exposed
-    communication, the time in which each operator class runs; *losses* where the overlap loses.
+    communication, the time in which each operator class runs; *losses* where the overlap loses;
+    *limits*: what binds each time (limiter.py), where that was asked for.
     """
 
     workload: str
@@ -177,6 +179,7 @@ class Explanation(Shown):
     tasks: Mapping[str, TaskExplanation]
     parts: Mapping[str, Part] = field(default_factory=dict)
     losses: Losses | None = None
+    limits: Mapping[str, Limit] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     def __repr__(self) -> str:
@@ -254,6 +257,7 @@ class Explanation(Shown):
             "tasks": tasks,
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "losses": None if self.losses is None else asdict(self.losses),
+            "limits": {name: limit.to_dict() for name, limit in self.limits.items()},
             "notes": list(self.notes),
         }
 

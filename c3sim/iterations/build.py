@@ -170,6 +170,7 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
             iteration.precision,
             fused=iteration.fused,
             eager=iteration.attention == "eager",
+            rms=isinstance(model, Transformer) and model.gated,
         ),
         mesh=mesh,
         micro_batches=batches,

@@ -203,6 +203,11 @@ def _figures(numbers: Numbers) -> dict[str, float]:
     return {"wall": numbers.wall, "exposed": numbers.waited, **busy}
 
 
+def figures_of_described(workload: Described, node: Node, strategy: str) -> dict[str, float]:
+    """Seconds of its wall time, of exposed communication, and of each operator class."""
+    return _figures(_measured(workload, node, strategy).numbers)
+
+
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
     """Function that applies its settings and *strategy* to every workload simulated for it."""
 

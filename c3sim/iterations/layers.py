@@ -117,15 +117,12 @@ class Scores:
         return _of_attention(self.o.elementwise(name, numbers, read, written, strided=strided))
 
     def _drop(self, name: str, read: float, written: float) -> Op:
-        flops = self.o.parts.dropout_flops
-        return _of_attention(self.o.elementwise(name, self.numbers, read, written, flops=flops))
+        return _of_attention(self.o.dropout(name, self.numbers, read, written))
 
     def _rows(self, name: str, read: float, written: float) -> Op:
         """Softmax over rows, forward or backward: so many tensors of scores read and written."""
-        size = self.numbers * self.o.element
-        kernel = self.o.softmax(name, 1, 1).task
-        moved = {"read": size * read, "written": size * written}
-        return _of_attention(Op(name, kernel.model_copy(update=moved), "normalisation"))
+        rows = self.numbers / self.seen
+        return _of_attention(self.o.over_rows(name, rows, self.seen, self.o.element, read, written))
 
 
 def _of_attention(op: Op) -> Op:
@@ -310,12 +307,14 @@ class Layer:
 
     def _activated(self) -> list[Step]:
         """From the network's input to that of ``down``."""
-        o, products, flops = self.o, self.products, self.o.parts.activation_flops
+        o, products = self.o, self.products
         if not self.model.gated:
+            flops = o.parts.activation_flops
             return [
                 products.forward("gate_up"),
                 o.elementwise("gelu", self.inner, 1, 1, flops=flops),
             ]
+        flops = o.parts.silu_flops or o.parts.activation_flops
         apart = len(products.network) == 2
         first, *others = products.network
         if o.fused:
@@ -348,9 +347,10 @@ class Layer:
 
     def _activation_backward(self) -> list[Step]:
         o, numbers = self.o, self.inner
-        flops = o.parts.activation_flops
         if not self.model.gated:
+            flops = o.parts.activation_flops
             return [o.elementwise("gelu-gradient", numbers, 2, 1, flops=flops)]
+        flops = o.parts.silu_flops or o.parts.activation_flops
         if o.fused:
             return [o.elementwise("swiglu-gradient", numbers, 3, 2, flops=flops)]
         apart = len(self.products.network) == 2
@@ -365,12 +365,12 @@ class Layer:
     def _residual(self, number: str) -> list[Step]:
         """Dropout (a mask of a byte each is kept) and the sum with what went round."""
         o, numbers = self.o, self.share.own_rows * self.model.hidden
-        flops, mask = o.parts.dropout_flops, 1.0 / o.element
+        mask = 1.0 / o.element
         if not (self.model.dropout and self.share.training):
             return [o.elementwise(f"add{number}", numbers, 2, 1)]
         if o.fused:
-            return [o.elementwise(f"dropout-add{number}", numbers, 2, 1 + mask, flops=flops)]
-        dropped = o.elementwise(f"dropout{number}", numbers, 1, 1 + mask, flops=flops)
+            return [o.dropout(f"dropout-add{number}", numbers, 2, 1 + mask)]
+        dropped = o.dropout(f"dropout{number}", numbers, 1, 1 + mask)
         return [dropped.called({"dropout": 1}), o.elementwise(f"add{number}", numbers, 2, 1)]
 
     def _undropped(self, number: str) -> list[Step]:

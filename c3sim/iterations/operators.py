@@ -1,19 +1,20 @@
 """Operators of a model as tasks: FLOP, bytes that must move, workgroups.
 
-A tensor that an operator reads is counted once, and once where it is written; what the caches add
-or save is left to the parts of the peak in ``gpu.operators``. e is the bytes of a number.
+A tensor that an operator reads is counted once, and once where it is written; rows that norms and
+softmax read again come from the last cache as far as it holds those in progress. What limits each
+operator is in ``gpu.operators`` (spec/parts.py). e is the bytes of a number.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from c3sim.errors import InputError
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.parts import Operators
-from c3sim.spec.task import DTYPE_BYTES, Dtype, Kernel, Operator
+from c3sim.spec.task import DTYPE_BYTES, Access, Dtype, Kernel, Operator
 from c3sim.spec.workload import Gemm
 
 #: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
@@ -30,17 +31,15 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 #: Kernels over lists of tensors: 320 workgroups of 512 threads take 65536 numbers each:
 #: aten/src/ATen/native/cuda/MultiTensorApply.cuh of github.com/pytorch/pytorch.
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
-LIST_PER_UNIT, ROW_PER_UNIT = 4, 16
-#: Loads that wait for each other: arguments, then what they point to; where every element's place
-#: is worked out from sizes and strides, these before it. Measured (validation/frameworks/short.py,
-#: traces of decoding on H200): 1.0 us and 1.8 to 2.7.
-LOADS, STRIDED_LOADS = 2, 4
+#: Vectors of a norm are read twice: sums, then the result (same file of layer_norm_kernel.cu).
+NORM_AGAIN = 1
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorSet:
     """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
     the bytes of a number in all other tensors. *eager*: attention keeps its scores in memory.
+    *rms*: norms are RMS norms, else layer norms.
     """
 
     gpu: Gpu
@@ -48,6 +47,7 @@ class OperatorSet:
     dtype: Dtype
     fused: bool = False
     eager: bool = False
+    rms: bool = False
 
     @classmethod
     def on(cls, gpu: Gpu, dtype: Dtype, **options: bool) -> OperatorSet:
@@ -146,6 +146,7 @@ class OperatorSet:
             dtype=self.activation,
             on="matrix",
             stream_efficiency=self.parts.attention_read,
+            dependent_loads=self.parts.loads,
             workgroups=max(places, units),
         )
         return Op(name, task, "attention", flops)
@@ -165,10 +166,18 @@ class OperatorSet:
         *written*, with *flops* for each element; *strided*: parts of wider tensors, or a transpose.
         """
         size = numbers * (self.element if element is None else element)
-        flops = max(flops, self.parts.strided_flops if strided else 0.0) * numbers
-        part = self.parts.contiguous
-        loads = STRIDED_LOADS if strided else LOADS
-        return self._moving(name, read * size, written * size, part, "elementwise", flops, loads)
+        parts = self.parts
+        least = parts.strided_flops if strided else parts.contiguous_flops
+        moved = read * size, written * size
+        loads = parts.strided_loads if strided else parts.loads
+        return self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
+
+    def dropout(self, name: str, numbers: float, read: float, written: float) -> Op:
+        """As elementwise, with a random number for each element."""
+        op = self.elementwise(name, numbers, read, written, flops=self.parts.dropout_flops)
+        assert isinstance(op.task, Kernel)
+        part = {"memory_efficiency": self.parts.dropout}
+        return replace(op, task=op.task.model_copy(update=part))
 
     def attention_sums(
         self, name: str, sequences: int, kv_heads: int, heads: int, width: int
@@ -180,19 +189,26 @@ class OperatorSet:
         if parts < 2:
             return []
         size = 4.0 * sequences * heads * width
-        sums = self._moving(
-            name, parts * size, size / 2, self.parts.contiguous, "attention", 0.0, STRIDED_LOADS
-        )
+        loads = self.parts.strided_loads
+        sums = self._moving(name, parts * size, size / 2, "attention", 0.0, loads)
         return [sums.called({})]
 
     def gather(self, name: str, rows: float, width: int, *, added: float = 1) -> Op:
         """*rows* rows of a table, each the sum of *added* of it."""
         size = rows * width * self.element
-        return self._moving(name, added * size, size, self.parts.gather, "embedding")
+        flops = rows * width * self.parts.gather_flops
+        op = self._moving(name, added * size, size, "embedding", flops)
+        assert isinstance(op.task, Kernel)
+        part = {"memory_efficiency": self.parts.gather, "stream_efficiency": 1.0}
+        return replace(op, task=op.task.model_copy(update=part))
 
     def normalisation(self, name: str, rows: int, width: int) -> Op:
         """X - mean over deviation: x is read, the result written, by a workgroup for each row."""
-        return self._rows(name, rows, width, 1, self.parts.row_flops or 0.0)
+        parts = self.parts
+        per_row, element = parts.row_flops, parts.layer_norm_flops
+        if self.rms:
+            per_row, element = 0.0, parts.rms_norm_flops
+        return self._rows(name, rows, width, 1, rows * (per_row + width * element))
 
     def normalisation_backward(self, name: str, rows: int, width: int, vectors: int) -> list[Op]:
         """Gradients of its input (reads it and the output's gradient), then of its weights, so many
@@ -206,19 +222,50 @@ class OperatorSet:
             written=float(width * self.element),
             workgroups=ceil(width / COLUMNS),
             per_unit=1,
-            dependent_loads=LOADS + 2 * ceil(rows / ROWS_AT_A_TIME),
+            dependent_loads=self.parts.loads + 2 * ceil(rows / ROWS_AT_A_TIME),
         )
         kernels = [
-            self._rows(f"{name}-input", rows, width, 2),
+            self._rows(
+                f"{name}-input", rows, width, 2, self.parts.norm_gradient_flops * rows * width
+            ),
             Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
         ]
         return [kernel.called({"normalisation": 0.5}) for kernel in kernels]
 
     def softmax(self, name: str, rows: int, width: int, *, backward: bool = False) -> Op:
         """Over rows of 4 byte numbers, for the loss: reads a tensor (backward two), writes one."""
-        size = 4.0 * rows * width
-        read = 2 * size if backward else size
-        return self._moving(name, read, size, self.parts.normalisation, "normalisation")
+        return self.over_rows(name, float(rows), width, 4, 2 if backward else 1, 1)
+
+    def over_rows(
+        self, name: str, rows: float, width: int, element: float, read: float, written: float
+    ) -> Op:
+        """Softmax over *rows* of *width* numbers of *element* bytes: so many tensors of them *read*
+        and *written*.
+        """
+        parts, size = self.parts, rows * width * element
+        far = self._between(parts.softmax_workgroups, width * element * (read + written))
+        task = Kernel(
+            kind="kernel",
+            operator="normalisation",
+            accesses=self._rows_again(read * size, parts.softmax_again, written * size, far),
+            flops=rows * width * parts.softmax_flops,
+            memory_efficiency=parts.softmax,
+            stream_efficiency=parts.contiguous,
+            dependent_loads=parts.loads,
+        )
+        return Op(name, task, "normalisation")
+
+    def _between(self, per_unit: int, row: float) -> float:
+        """Bytes of L2 that rows in progress take, *row* of each of *per_unit* workgroups of a unit:
+        what is touched before one of them is read again.
+        """
+        gpu = self.gpu
+        reach = gpu.cache_policies.sweep_share if gpu.cache_policies else 1.0
+        return per_unit * gpu.compute_unit_count * row * gpu.l2.copies / reach
+
+    @staticmethod
+    def _rows_again(read: float, again: float, written: float, far: float) -> tuple[Access, ...]:
+        return Access(bytes=read, again=again, far=far), Access(bytes=written, stores=True)
 
     def column_sum(self, name: str, rows: int, width: int) -> Op:
         """Gradient of a bias: reads the output's gradient.
@@ -230,12 +277,7 @@ class OperatorSet:
         size = float(rows * width * self.element)
         columns = ceil(width / 128)
         sums = min(ceil(rows / 64), ceil(16 * self.gpu.compute_unit_count / columns))
-        task = Kernel(
-            kind="kernel",
-            read=size,
-            dependent_loads=ceil(sums / 4),
-            stream_efficiency=self.parts.contiguous,
-        )
+        task = Kernel(kind="kernel", read=size, dependent_loads=ceil(sums / 4))
         return Op(name, task, "elementwise", gradients=(width,))
 
     def over_lists(
@@ -256,23 +298,24 @@ class OperatorSet:
             read=numbers * read,
             written=numbers * written,
             workgroups=max(1, ceil(numbers / LIST_CHUNK)),
-            per_unit=LIST_PER_UNIT,
+            per_unit=self.parts.list_workgroups,
             stream_efficiency=self.parts.optimizer,
         )
         return Op(name, task, operator, launches=launches)
 
-    def _rows(self, name: str, rows: int, width: int, read: int, flops: float = 0.0) -> Op:
-        size = float(rows * width * self.element)
+    def _rows(self, name: str, rows: int, width: int, read: int, flops: float) -> Op:
+        parts, row = self.parts, float(width * self.element)
+        far = self._between(parts.row_workgroups, (read + 1) * row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
-            read=read * size,
-            written=size,
-            flops=rows * flops,
+            accesses=self._rows_again(read * rows * row, NORM_AGAIN, rows * row, far),
+            flops=flops,
             workgroups=rows,
-            per_unit=ROW_PER_UNIT,
-            stream_efficiency=self.parts.normalisation,
-            dependent_loads=LOADS + ceil(width * self.element / ROW_STEP),
+            per_unit=parts.row_workgroups,
+            stream_efficiency=parts.contiguous,
+            memory_efficiency=parts.normalisation,
+            dependent_loads=parts.loads + ceil(row / ROW_STEP),
         )
         return Op(name, task, "normalisation")
 
@@ -281,10 +324,9 @@ class OperatorSet:
         name: str,
         read: float,
         written: float,
-        part: float,
         operator: Operator,
         flops: float = 0.0,
-        loads: int = LOADS,
+        loads: int | None = None,
     ) -> Op:
         task = Kernel(
             kind="kernel",
@@ -292,7 +334,7 @@ class OperatorSet:
             read=read,
             written=written,
             flops=flops,
-            stream_efficiency=part,
-            dependent_loads=loads,
+            stream_efficiency=self.parts.contiguous,
+            dependent_loads=self.parts.loads if loads is None else loads,
         )
         return Op(name, task, operator)

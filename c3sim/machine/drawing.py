@@ -81,9 +81,13 @@ def host_memory_share(node: Node, direction: str, amount: float) -> float:
     return amount / most if most else 0.0
 
 
+#: Least s of a request: weights are positive where latencies are zero, too, and still go by rates.
+AT_ONCE = 1e-12
+
+
 def request_latency(node: Node, traffic: Traffic) -> float:
     """Seconds of a request of *traffic*, there and back."""
-    latency = node.gpu.hbm.latency
+    latency = max(node.gpu.hbm.latency, AT_ONCE)
     if traffic.network:
         assert node.scale_out is not None
         return latency + 2 * node.scale_out.latency

@@ -194,10 +194,29 @@ class _Loading(NamedTuple):
     freely: Rate | None
 
 
+def _by_bound(flows: Sequence[Declared], bounds: Sequence[int]) -> list[list[_Loading]]:
+    """Loads of *flows*, together those with equal numbers in *bounds*."""
+    grouped: list[list[_Loading]] = [[] for _ in range(len(set(bounds)))]
+    for f, bound in zip(flows, bounds, strict=True):
+        load = f.memory_time, f.l2_time, f.behind, f.freely
+        grouped[bound].append(_Loading(f.rate, f.clocked, f.full, f.through_ports, *load))
+    return grouped
+
+
+def _asked_freely(flows: Sequence[_Loading]) -> float:
+    """Load that *flows* would ask for at full speed if only memory limited them."""
+    return sum([(f.freely or f.rate)(FULL_SPEED) * (f.memory_time + f.l2_time) for f in flows])
+
+
 def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
     """Kind and bound of each of *flows*; bounds are numbered by appearance."""
     bounds: dict[int, int] = {}
     return tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in flows])
+
+
+def _computing(gpu: Gpu, flows: Sequence[Declared]) -> float:
+    """Share of the compute units on which arithmetic of *flows* runs."""
+    return min(1.0, sum(flow.computing for flow in flows) / gpu.compute_unit_count)
 
 
 class StateByClock:
@@ -229,26 +248,12 @@ class StateByClock:
             for flow, bound in zip(drawing, bounds, strict=True)
         ]
         self._bounds = len(set(bounds))
-        self._loading: list[list[_Loading]] = [[] for _ in range(len(set(loading_bounds)))]
-        for f, bound in zip(loading, loading_bounds, strict=True):
-            self._loading[bound].append(
-                _Loading(
-                    f.rate,
-                    f.clocked,
-                    f.full,
-                    f.through_ports,
-                    f.memory_time,
-                    f.l2_time,
-                    f.behind,
-                    f.freely,
-                )
-            )
-        self._first = 0.0
+        self._loading = _by_bound(loading, loading_bounds)
+        self._freely = [_asked_freely(flows) for flows in self._loading]
+        self._first = sum(flow.memory_first for flow in loading)
         self._missing = 0.0  # B/s of memory asked for at full speed
-        units = sum(flow.computing for flow in loading)
-        self._computing = min(1.0, units / gpu.compute_unit_count)
+        self._computing = _computing(gpu, loading)
         for flow in loading:
-            self._first += flow.memory_first
             self._missing += min(flow.full, flow.through_ports) * flow.memory_bytes
         self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
@@ -286,7 +291,7 @@ class StateByClock:
     def _state(self, clock: float) -> GpuState:
         gpu, soft = self.gpu, self.gpu.hbm.saturation_exponent
         load, l2, behind, above, undisturbed = 0.0, 0.0, 0.0, 0.0, GpuState(clock, 1.0)
-        for flows in self._loading:
+        for flows, free in zip(self._loading, self._freely, strict=True):
             of_one, limited = 0.0, False
             for rate_in, clocked, full, most, memory_time, l2_time, is_behind, freely in flows:
                 demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
@@ -298,7 +303,8 @@ class StateByClock:
                 limited = limited or freely is not None or (clocked and most < full)
                 if is_behind:
                     behind += demand * memory_time
-            if limited:
+            least = clock * free  # rates follow the clock at most
+            if limited and of_one > least * served_share(least, gpu.hbm.saturation_exponent):
                 above += self._above(flows, of_one, clock)
         admitted = admitted_share(gpu, load - behind) if behind else 1.0
         forced = least_admitted(gpu) if behind else 0.0

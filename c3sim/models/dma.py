@@ -45,7 +45,8 @@ def engine_rate(
     most, in_flight = engine.bandwidth / work, open_bytes
 
     def rate(load: float) -> float:
-        return min(most, in_flight / (at_memory * (1.0 + load) + over_links) / ways)
+        latency = at_memory * (1.0 + load) + over_links
+        return min(most, in_flight / latency / ways) if latency else most
 
     return rate
 

@@ -67,6 +67,7 @@ class GemmPlan:
     waves: int
     residents: int  # workgroups of this kernel that fit on one CU
     requested: float  # operand bytes per tile that are read from L2
+    stages: int  # slices of operands that a workgroup keeps
     cluster: tuple[int, int] = (1, 1)  # rows x columns of tiles whose workgroups start together
 
     @property
@@ -156,7 +157,7 @@ def _plan(
             requested = plan.feed * library.operand_feed * plan.tiles
             memory_time = (operands + results) / soft_minimum(readers, machine.memory, machine.soft)
             missing = min(1.0, operands / requested)
-            time = _estimate(machine, plan, library.stages, memory_time, missing)
+            time = _estimate(machine, plan, memory_time, missing)
             time += _reduction_estimate(machine, library, m * n * batch, split, memory_rate)
             rank = (time, -float(tile[0] * tile[1]))
             if best is None or rank < best[:2]:
@@ -199,7 +200,8 @@ def _tile_plan(
     depth = ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * depth
     part = _matrix_share(library, shape)
-    lds = float(min(machine.lds, sides * library.slice_bytes * library.stages))
+    stages = _stages(machine, library, sides)
+    lds = float(min(machine.lds, sides * library.slice_bytes * stages))
     registers = library.registers or _registers(machine, library, tile)
     rows, columns = ceil(shape.m / tile[0]), ceil(shape.n / tile[1])
     cluster, padded = _cluster(rows, columns, tile, library.cluster)
@@ -222,8 +224,17 @@ def _tile_plan(
         waves=library.waves,
         residents=max(1, min(fitting)),
         requested=(tile[0] / cluster[1] + tile[1] / cluster[0]) * depth * shape.element,
+        stages=stages,
         cluster=cluster,
     )
+
+
+def _stages(machine: _Machine, library: GemmLibrary, sides: int) -> int:
+    """Slices of operands that a workgroup keeps, of a tile of so many rows and columns."""
+    if library.most_stages is None:
+        return library.stages
+    room = int(machine.lds // (sides * library.slice_bytes))
+    return max(library.stages, min(room, library.most_stages))
 
 
 def _registers(machine: _Machine, library: GemmLibrary, tile: tuple[int, int]) -> int:
@@ -253,11 +264,9 @@ def _cluster(
     return (1, size), across
 
 
-def _estimate(
-    machine: _Machine, plan: GemmPlan, stages: int, memory_time: float, missing: float
-) -> float:
+def _estimate(machine: _Machine, plan: GemmPlan, memory_time: float, missing: float) -> float:
     """Estimate of a kernel's time, as the library's tuning ranks it: rounds on all CUs and memory,
-    which overlap as far as several workgroups share a CU or several *stages* of operands are on
+    which overlap as far as several workgroups share a CU or several stages of operands are on
     their way. *missing*: share of the operand bytes that come from memory, not through the caches.
     """
     rounds, rest = divmod(plan.tiles, machine.units * plan.residents)
@@ -267,7 +276,7 @@ def _estimate(
         time += ceil(rest / machine.units) * body + plan.prologue
     time = max(time, plan.requested * plan.tiles / machine.l2)
     per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
-    return max(time, memory_time) + min(time, memory_time) / (per_unit * stages)
+    return max(time, memory_time) + min(time, memory_time) / (per_unit * plan.stages)
 
 
 def _reduction_estimate(

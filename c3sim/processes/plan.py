@@ -152,8 +152,6 @@ class Planned(Generic[T_co]):
     """A task, resolved. What stands here holds where its kind says nothing else."""
 
     side: ClassVar[TaskClass] = "compute"
-    over_memory: ClassVar[bool] = False
-    """whether its kernel has to wait until memory is at full speed, behind another kernel"""
     by_host: ClassVar[bool] = False
     """whether the host thread has work for it after the release, whatever launches it"""
     by_engines: ClassVar[bool] = False
@@ -197,6 +195,11 @@ class Planned(Generic[T_co]):
     @property
     def on_first_gpu(self) -> bool:
         """True if only the first GPU runs it."""
+        return False
+
+    @property
+    def over_memory(self) -> bool:
+        """Whether its kernel has to wait until memory is at full speed, behind another kernel."""
         return False
 
     @property

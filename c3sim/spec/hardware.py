@@ -66,6 +66,8 @@ class ComputeUnits(Hardware):
     """matrix FLOP per cycle and CU, by data type"""
     read_bandwidth: BytesPerCycle
     """memory bytes one CU can read per cycle"""
+    store_bandwidth: BytesPerCycle | None = None
+    """bytes one CU stores per cycle while all do; left out: no limit but those of L2 and memory"""
     l2_bandwidth: BytesPerCycle
     """bytes one CU can read from or write to its L2 per cycle"""
     copy_bandwidth: BytesPerCycle
@@ -172,7 +174,7 @@ class Links(Hardware):
     raw_bandwidth: Bandwidth | None = None
     """signalling rate of one link, one direction; for readers, nothing uses it"""
     bandwidth: Bandwidth
-    """usable payload rate of one link, one direction"""
+    """usable payload rate of one link, one direction; 'c3sim show NODE' has the total of a GPU"""
     latency: Time
     per_peer: Parts
     """links to each neighbour (full mesh, ring) or into the switch"""
@@ -191,6 +193,9 @@ class Node(Hardware):
 
     name: str
     description: str
+    grade: Literal["measured", "calibrated", "data_sheet"] | None = None
+    """what stands behind its numbers: isolated runs here, published isolated runs, data sheets
+    alone; of this file, not of those that are like it"""
     gpus: Parts
     gpu: Gpu
     links: Links

@@ -47,6 +47,9 @@ class GemmLibrary(Hardware):
     1: none"""
     stages: Parts
     """slices of its operands that a workgroup keeps in LDS"""
+    most_stages: Parts | None = None
+    """of tiles of which LDS has room for more slices: as many as it has, up to this; left out: as
+    of all others"""
     slice_bytes: Bytes
     """of K per row or column of a tile that a workgroup stages at a time"""
     split_k: Parts

@@ -36,6 +36,9 @@ class L2(Hardware):
     keeps_results: bool = False
     """whether what kernels store takes lines from what a GEMM reads again; update_cost of memory
     lets it pass by"""
+    copies: Annotated[Positive, Field(ge=1, le=2)] = 1.0
+    """lines that a line takes in the mean, where an L2 of two partitions keeps a copy in that of
+    the unit that reads it"""
 
 
 class MemorySideCache(Hardware):
@@ -156,9 +159,23 @@ class SymmetricMemory(Hardware):
     """part of the stream rate at which the parts of a result are added"""
 
 
+Asked = Annotated[Positive, Field(le=4)]
+
+
 class Operators(Hardware):
-    """Parts of the matrix peak, and of the rate at which a compute unit reads a stream, that
-    operators reach alone.
+    """What limits the operators of a model, each by itself. An operator takes the longest of what
+    its limits make it take.
+
+    ================  ===============================================  =========================
+    limit             said as                                          scales with
+    ================  ===============================================  =========================
+    memory            part of what memory gives                        hbm.bandwidth
+    requests          what a unit asks for, of what a stream asks for  read_bandwidth, units
+    issue             vector FLOP for an element, or a row             flops_per_cycle.fp32, units
+    matrix            part of the matrix peak                          flops_per_cycle, units
+    latency           loads that wait for each other                   hbm.latency
+    cache             times that rows are read again                   l2.capacity
+    ================  ===============================================  =========================
     """
 
     attention_forward: Part
@@ -169,27 +186,56 @@ class Operators(Hardware):
     """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
     narrow_attention_backward: Part | None = None
     """the same, backward"""
-    attention_read: Part
-    """part of the stream rate at which attention reads and writes, where that binds it"""
-    contiguous: Part
-    """part of the stream rate: element-wise chains over whole tensors"""
+    attention_read: Asked
+    """requests of attention, against those of a stream"""
+    contiguous: Asked
+    """the same of element-wise chains over whole tensors"""
+    contiguous_flops: Factor = 0.0
+    """vector FLOP in whose time an element of them is loaded, handled and stored"""
     normalisation: Part
-    """normalisation and softmax, forward and the gradient of their input"""
-    row_flops: Positive | None = None
-    """vector FLOP in whose time a norm exchanges the sums of a row, forward; left out: no time of
-    their own"""
+    """part of what memory gives: norms, forward and the gradient of their input"""
+    row_flops: Factor = 0.0
+    """vector FLOP in whose time a layer norm exchanges the sums of a row, forward"""
+    layer_norm_flops: Factor = 0.0
+    """vector FLOP in whose time it handles an element"""
+    rms_norm_flops: Factor = 0.0
+    """the same of an RMS norm"""
+    norm_gradient_flops: Factor = 0.0
+    """the same of the gradient of a norm's input"""
+    softmax: Part
+    """part of what memory gives: softmax over rows, forward and backward"""
+    softmax_flops: Factor = 0.0
+    """vector FLOP in whose time it handles an element"""
+    softmax_again: Factor = 0.0
+    """times that it reads its rows again, from L2 as far as this holds those in progress"""
     gather: Part
-    """embedding rows"""
-    optimizer: Part
-    """kernels over lists of tensors: optimizers, and copies of parameters"""
+    """part of what memory gives: embedding rows"""
+    gather_flops: Factor = 0.0
+    """vector FLOP in whose time an element of them is found and moved"""
+    optimizer: Asked
+    """requests of kernels over lists of tensors: optimizers, and copies of parameters"""
     strided_flops: Positive
     """vector FLOP in whose time an element of a tensor is found that is part of a wider one, or
     transposed"""
     activation_flops: Positive
     """vector FLOP in whose time an activation function with an exponential or an error function is
     computed for an element"""
+    silu_flops: Positive | None = None
+    """the same of SiLU; left out: as other activations"""
     dropout_flops: Positive
     """the same of a random number for an element"""
+    dropout: Part = 1.0
+    """part of what memory gives: dropout"""
+    loads: Count = 2
+    """loads of a workgroup that wait for each other: arguments, then what they point to"""
+    strided_loads: Count = 4
+    """the same where every element's place is worked out from sizes and strides"""
+    row_workgroups: Count = 16
+    """workgroups of a norm that share a unit"""
+    softmax_workgroups: Count = 2
+    """the same of a softmax over long rows"""
+    list_workgroups: Count = 4
+    """the same of kernels over lists of tensors"""
     symmetric_memory: SymmetricMemory | None = None
     """left out: no schedule of kind micro_pipeline"""
 

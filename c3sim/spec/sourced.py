@@ -9,6 +9,11 @@ read_bandwidth:
      residual: 0.011, interval: [28.2 B/cycle, 29.4 B/cycle]}
   fitted: cu_scaling+streams             instead: a free parameter that no fit has determined yet
   estimate: true                         no source gives it; source says of what order and why
+  scales_with: gpu.clock.maximum         it is proportional to that number; a file that is like this
+                                         one and changes it gets the scaled value. A power, several
+                                         factors: gpu.hbm.latency^-1 * links.per_peer. nothing: it
+                                         follows no number of hardware
+  depends_on: gpu.hbm, links.latency     it changes with these, by no known law
   note: ...
 
 The models of hardware hold the values alone, in SI; the entries are kept beside them.
@@ -46,6 +51,9 @@ FIT_IN_WORDS = re.compile(
     r" 95 % interval \[(?P<low>[^,\]]+), (?P<high>[^,\]]+)\](?:; start: (?P<start>.*))?",
     re.DOTALL,
 )
+#: A factor of what a value scales with: the path of a number, and a power.
+FACTOR = re.compile(r"(?P<path>[A-Za-z_][\w.-]*[\w])(\^(?P<power>-?\d+(\.\d+)?))?")
+NOTHING = "nothing"  # in scales_with: of software, or a share by construction
 #: Stands for an entry that a file drops from what it is like.
 DROPPED: Any = type("Dropped", (), {"__repr__": lambda self: "DROPPED"})()
 
@@ -114,6 +122,8 @@ class Sourced(Spec):
     fitted: Words = ""
     note: Words = ""
     estimate: Annotated[bool, Field(strict=True)] = False
+    scales_with: Words = ""
+    depends_on: Words = ""
 
     def contradictions(
         self, written: Mapping[str, Any], value: Any, is_number: bool
@@ -133,6 +143,13 @@ class Sourced(Spec):
             yield "an estimate needs an interval; write interval: [low, high]", ()
         if self.fitted and self.calibrated is not None:
             yield "'calibrated' names its suite; leave 'fitted' out", ("fitted",)
+        if self.scales_with and not all(map(FACTOR.fullmatch, _parts(self.scales_with, "*"))):
+            message = (
+                f"{shown(self.scales_with)} is no product of numbers; write PATH or PATH^POWER"
+            )
+            yield f"{message}, as in gpu.clock.maximum * links.per_peer^-1", ("scales_with",)
+        if self.scales_with not in ("", NOTHING) and not is_number:
+            yield "a list scales with nothing; only single numbers do", ("scales_with",)
         fit = None if self.calibrated is None else self.calibrated.interval
         for ends, at in ((self.interval, ("interval",)), (fit, ("calibrated", "interval"))):
             if ends is not None and not is_number:
@@ -141,6 +158,10 @@ class Sourced(Spec):
                 given = written[at[0]] if len(at) == 1 else written[at[0]][at[1]]
                 what = f"{shown(given)} does not hold the value {shown(written['value'])}"
                 yield f"{what}; must be [low, high] around it", at
+
+
+def _parts(text: str, sign: str) -> list[str]:
+    return [part.strip() for part in text.split(sign)]
 
 
 class Entry(NamedTuple):
@@ -287,6 +308,9 @@ class Leaf:
     fitted: str = ""
     note: str = ""
     estimate: bool = False
+    scales_with: str = ""
+    depends_on: str = ""
+    scaled: float = 1.0
     file: str = ""
     line: int = 0
     at: str = ""  # its path in that file
@@ -305,6 +329,8 @@ class Leaf:
             fitted=about.calibrated.suite if about.calibrated else about.fitted,
             note=about.note,
             estimate=about.estimate,
+            scales_with=about.scales_with,
+            depends_on=about.depends_on,
             file=file,
             line=line,
             at=at,
@@ -313,7 +339,20 @@ class Leaf:
     @property
     def suites(self) -> tuple[str, ...]:
         """The suites of a free parameter, one by one; empty for any other value."""
-        return tuple(part.strip() for part in self.fitted.split("+")) if self.fitted else ()
+        return tuple(_parts(self.fitted, "+")) if self.fitted else ()
+
+    @property
+    def law(self) -> dict[str, float]:
+        """Path of each number that it scales with -> power."""
+        factors = map(FACTOR.fullmatch, _parts(self.scales_with, "*"))
+        powers = {each["path"]: float(each["power"] or 1) for each in factors if each}
+        powers.pop(NOTHING, None)
+        return powers
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Paths of numbers, or of parts, that it changes with by no known law."""
+        return tuple(_parts(self.depends_on, ",")) if self.depends_on else ()
 
 
 def in_file_units(leaf: Leaf, value: float) -> str:

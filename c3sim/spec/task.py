@@ -142,8 +142,12 @@ class Kernel(KernelBase):
     """units that do its FLOP; vector units work at the rate of fp32"""
     efficiency: Annotated[Positive, Field(le=1)] = 1.0
     """part of the peak of those units that it reaches alone"""
-    stream_efficiency: Annotated[Positive, Field(le=1)] = 1.0
-    """part of the rate at which a compute unit reads a stream, at which it moves its bytes"""
+    stream_efficiency: Annotated[Positive, Field(le=4)] = 1.0
+    """of the rate at which a compute unit reads a stream, how much it asks of memory: requests that
+    it has under way against those of a stream; more than 1 where it has more"""
+    memory_efficiency: Annotated[Positive, Field(le=1)] = 1.0
+    """part of what memory gives that it gets at most, since its order of rows and of reads and
+    writes leaves memory busy without bytes"""
     dependent_loads: int = Field(0, ge=0)
     """loads of a workgroup that wait for each other; each takes the latency of memory"""
     clocked: Fraction | None = None

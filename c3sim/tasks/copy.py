@@ -23,12 +23,8 @@ from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import copies_alike
 from c3sim.tasks.on_engines import EngineKind, OnEngines
-from c3sim.tasks.on_units import CLAIM, OnUnits, one_per_tile
+from c3sim.tasks.on_units import OnUnits, one_per_tile, port_share
 from c3sim.tasks.stream import stream_kernel
-
-#: Copy kernels are launched with a workgroup for each compute unit they may use (TransferBench:
-#: subexecutors), and the rate of a unit is known for one.
-COPIES_PER_UNIT = 1
 
 
 class CopyKind(EngineKind[Copy]):
@@ -113,7 +109,9 @@ class NicCopy(_AnyCopy):
 class _Copies(_AnyCopy):
     """The common part of copies within a node."""
 
-    over_memory: ClassVar[bool] = True
+    @property
+    def over_memory(self) -> bool:
+        return True
 
     @property
     def pulls(self) -> int:
@@ -152,7 +150,7 @@ class CopyByRuntime(_Copies, OnUnits[Copy]):
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
         task = StreamKernel(kind="stream", pattern="copy", bytes=self.task.bytes)
         spec = stream_kernel(context, self.name, gpu, task, self.grid.workgroups)
-        return replace(spec, claim=replace(CLAIM, lds=0.0))
+        return replace(spec, claim=replace(spec.claim, lds=0.0))
 
 
 def task_copies(node: Node, gpu: int, task: Copy, stream: int, streams: int) -> list[DmaCopy]:
@@ -203,16 +201,17 @@ def copy_kernel(node: Node, gpu: int, task: Copy, workgroups: int) -> KernelSpec
     if task.source == "host":
         concurrent_readers = min(workgroups, spec.compute_unit_count)
         most = node.host.kernel_read_bandwidth / concurrent_readers / part
-    unit_rate = (units.copy_bandwidth if local else units.remote_bandwidth) * spec.clock.maximum
+    own = units.copy_bandwidth if local else units.remote_bandwidth
     traffic = _copy_traffic(node, gpu, task, part)
 
-    def cost(per_unit: int, _concurrent: int) -> TileCost:
-        time = (2 if local else 1) * part * per_unit / unit_rate
+    def cost(per_unit: float, _concurrent: int) -> TileCost:
+        slower = port_share(units, per_unit, own)
+        time = (2 if local else 1) * part * slower / (own * spec.clock.maximum)
         return TileCost(lambda state: min(state.clock * state.memory / time, most), traffic)
 
     managed = task.parameters == "managed"
     fault = spec.kernels.parameter_fault if managed else None
-    return replace(one_per_tile(workgroups, COPIES_PER_UNIT, cost), fault=fault or 0.0)
+    return replace(one_per_tile(workgroups, units, cost), fault=fault or 0.0)
 
 
 def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:

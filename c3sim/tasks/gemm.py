@@ -11,7 +11,7 @@ from typing import ClassVar
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, results_take_lines
-from c3sim.models.cache_policy import last_policy, operand_misses, room
+from c3sim.models.cache_policy import found_again, last_policy, operand_misses, room
 from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
 from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
@@ -26,7 +26,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Operator
 from c3sim.spec.workload import DTYPE_BYTES, After, Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions, Kind
-from c3sim.tasks.on_units import CLAIM, OnUnits, surviving_share
+from c3sim.tasks.on_units import OnUnits, plain_claim, surviving_share
 from c3sim.tasks.stores import storing_gemm
 
 TILE = 256  # rows, columns, to count events by before a library has planned
@@ -105,6 +105,17 @@ class PlannedGemm(OnUnits[Gemm]):
     """A GEMM, its library's *plan* and its grid."""
 
     plan: GemmPlan
+
+    @property
+    def over_memory(self) -> bool:
+        """True where memory gives operands later than the matrix units handle them."""
+        task, gpu = self.task, self.scene.node.gpu
+        if task.inputs == "warm":
+            return False
+        operands = (task.m + task.n) * task.k * DTYPE_BYTES[task.dtype]
+        peak = gpu.compute_unit_count * gpu.compute_units.flops_per_cycle[task.dtype]
+        computing = 2.0 * task.m * task.n * task.k / (peak * gpu.clock.maximum)
+        return operands / gpu.hbm.bandwidth > computing
 
     @property
     def inserted(self) -> float:
@@ -196,17 +207,17 @@ def reduction_kernel(spec: Gpu, planned: PlannedGemm) -> KernelSpec | None:
         vector=read + written,
     )
 
-    waiting = REDUCTION_LOADS * spec.hbm.latency
+    waiting, claim = REDUCTION_LOADS * spec.hbm.latency, plain_claim(units)
 
-    def cost(per_unit: int, _concurrent: int) -> TileCost:
+    def cost(per_unit: float, _concurrent: int) -> TileCost:
         time = per_unit * (read + written) / rate
         return TileCost(_ReductionRate(waiting, time), traffic)
 
     return KernelSpec(
         tiles=workgroups,
         schedule="one_per_tile",
-        claim=CLAIM,
-        residents=CLAIM.fitting(units),
+        claim=claim,
+        residents=claim.fitting(units),
         cost=cost,
     )
 
@@ -226,14 +237,15 @@ class _ReductionRate:
 class _TileRate:
     """Tiles per second of a workgroup by state; a value, so that equal tiles have equal ones."""
 
-    per_unit: int
+    per_unit: float
     issue: float  # s of the matrix units at full clock
     feed: float  # s of the operands that come through the caches
     prologue: float  # s at full clock
     waiting: float  # s of what comes from memory, when nobody else asks for any
     burst: float  # load of memory by workgroups that started together
     asked: float  # s of all that memory gives, of what runs at once
-    hidden: int  # how many times as much is under way as is waited for
+    storing: float  # s in which the results leave the unit
+    hidden: float  # how many times as much is under way as is waited for
     softness: float
     speed: float
 
@@ -245,7 +257,8 @@ class _TileRate:
         others = max(0.0, load - self.asked / (alone + waiting))
         missing = waiting / served_share(self.burst + others, self.softness)
         working = per_unit * hypot(issue, self.feed / memory) + begin
-        return self.speed / (max(working, missing) + min(working, missing) / self.hidden)
+        time = max(working, missing) + min(working, missing) / self.hidden
+        return self.speed / max(time, per_unit * self.storing / (clock * memory))
 
 
 class _Tiles:
@@ -272,9 +285,9 @@ class _Tiles:
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
-    def cost(self, per_unit: int, concurrent: int) -> TileCost:
+    def cost(self, per_unit: float, concurrent: int) -> TileCost:
         """Cost of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
-        task, spec, plan, stages = self.task, self.spec, self.plan, self.library.stages
+        task, spec, plan = self.task, self.spec, self.plan
         traffic = self._past_caches(concurrent)
         compute = per_unit * plan.body + plan.prologue
         operands = sum(self._misses(traffic, concurrent / compute))
@@ -297,11 +310,17 @@ class _Tiles:
             waiting=from_hbm / demanded,
             burst=burst,
             asked=task.speed * concurrent * memory_time,
-            hidden=per_unit * stages,
+            storing=self._storing(traffic.written),
+            hidden=per_unit * plan.stages,
             softness=spec.hbm.saturation_exponent,
             speed=task.speed,
         )
         return TileCost(rate=rate, traffic=moved)
+
+    def _storing(self, written: float) -> float:
+        """Seconds in which *written* bytes leave a compute unit at full clock."""
+        rate = self.spec.compute_units.store_bandwidth
+        return written / rate / self.spec.clock.maximum if rate else 0.0
 
     def _past_caches(self, concurrent: int) -> GemmTraffic:
         task, spec, plan = self.task, self.spec, self.plan
@@ -346,8 +365,7 @@ class _Tiles:
             again = traffic.past_l2 - traffic.written - traffic.first_touch
             return traffic.first_touch, max(0.0, again)
         share = self._room(traffic, tiles_per_second)
-        warm = min(self.warm, capacity)
-        kept = warm / self.operands * resident_fraction(warm, share) if warm else 0.0
+        kept = self.warm / self.operands * self._found_warm(share) if self.warm else 0.0
         if self.task.reused:
             again = self.task.reused / self.operands * self._kept(traffic, tiles_per_second)
             kept = min(1.0, kept + again)
@@ -356,6 +374,16 @@ class _Tiles:
             traffic.again, share, self._operand_bytes(), how, self.spec, self.set_aside
         )
         return traffic.first_touch * (1 - kept), missing
+
+    def _found_warm(self, share: float) -> float:
+        """Part of the warm operands that a *share* [bytes] of the cache still holds. An L2 evicts
+        in order of use, so a sweep over more than its reach finds nothing again.
+        """
+        policies = self.spec.cache_policies
+        if self.spec.memory_side_cache is None and policies is not None:
+            reach = policies.sweep_share * share
+            return found_again(self.operands, reach, "allocate")
+        return resident_fraction(min(self.warm, self.spec.shared_cache), share)
 
     def _operand_bytes(self) -> tuple[float, float]:
         task = self.task

@@ -35,13 +35,14 @@ from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.task import Kernel, Operator
 from c3sim.tasks.kind import RESIDENT, Kind
-from c3sim.tasks.on_units import CLAIM, OnUnits
+from c3sim.tasks.on_units import OnUnits, plain_claim
 
 
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
     """Room that a workgroup needs: an equal part of a unit where *per_unit* is given."""
     if task.per_unit is None:
-        return CLAIM if task.lds is None else replace(CLAIM, lds=task.lds)
+        plain = plain_claim(units)
+        return plain if task.lds is None else replace(plain, lds=task.lds)
     share = task.per_unit
     return Claim(
         lds=units.lds // share if task.lds is None else task.lds,  # whole: parts add up
@@ -97,7 +98,11 @@ class KernelKind(Kind[Kernel]):
         return (task.read + task.written + again) * task.repeat * node.ranks
 
     def touched(self, task: Kernel) -> tuple[float, float]:
-        return task.read * task.repeat, task.written * task.repeat
+        read, written = task.read, task.written
+        for access in task.accesses:
+            read += 0.0 if access.stores else access.bytes
+            written += access.bytes if access.stores else 0.0
+        return read * task.repeat, written * task.repeat
 
     def resolve(self, name: str, task: Kernel, scene: Scene) -> Planned[Kernel]:
         workgroups = kernel_workgroups(task, scene.node.gpu)
@@ -112,6 +117,11 @@ class KernelKind(Kind[Kernel]):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PlannedKernel(OnUnits[Kernel]):
     """A kernel and its grid."""
+
+    @property
+    def over_memory(self) -> bool:
+        """A given time has been measured with it."""
+        return self.task.time is None and self.task.hits == "hbm"
 
     @property
     def inserted(self) -> float:
@@ -142,7 +152,7 @@ def any_kernel(
     plain = _Part.of(task, gpu, tiles)
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
-    def cost(per_unit: int, concurrent: int) -> TileCost:
+    def cost(per_unit: float, concurrent: int) -> TileCost:
         part = plain
         if task.accesses:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
@@ -213,6 +223,11 @@ def _turns(tiles: int, workgroups: int, residents: int, units: int) -> int:
     return usual * full + (ceil(usual * rest / concurrent) if rest else 0)
 
 
+def _idle(task: Kernel) -> float:
+    """Bandwidth of memory that a byte of *task* takes beside itself."""
+    return 1.0 / task.memory_efficiency - 1.0
+
+
 def _clocked(task: Kernel, moving: float, computing: float) -> float:
     """Part of the time that follows the clock."""
     if task.clocked is not None:
@@ -251,6 +266,7 @@ class _Part:
                 cache=0.0 if in_l2 else moved,
                 hbm_read=read if in_hbm else 0.0,
                 hbm_write=written if in_hbm else 0.0,
+                hbm_busy=moved * _idle(task) if in_hbm else 0.0,
                 inserted=moved if in_hbm else 0.0,
                 core_energy=flops * gpu.energy.flop.get(dtype, 0.0),
                 vector=moved,
@@ -265,7 +281,7 @@ def _accessing(
     task: Kernel,
     plain: _Part,
     tiles: int,
-    per_unit: int,
+    per_unit: float,
     concurrent: int,
 ) -> _Part:
     """*plain*, with what the accesses of *task* move as caches serve them, beside whoever runs."""
@@ -290,6 +306,7 @@ def _accessing(
             cache=moved.past_l2 / tiles,
             hbm_read=moved.read / tiles,
             hbm_write=moved.written / tiles + plain.traffic.hbm_write,
+            hbm_busy=(moved.read + moved.written) * _idle(task) / tiles + plain.traffic.hbm_busy,
             inserted=moved.inserted / tiles,
             vector=(moved.l1 + past_l1) / tiles,
         ),

@@ -14,14 +14,21 @@ from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
+from c3sim.spec.hardware import ComputeUnits
 from c3sim.spec.task import TaskBase
 
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
 
-#: A workgroup of a stream or copy kernel: 4 waves with 64 registers per lane, no LDS to speak of.
-#: Estimate, as of 256 threads in TransferBench (GFX_BLOCK_SIZE): 2 to 16 waves, 32 to 128
-#: registers.
-CLAIM = Claim(lds=1.0, registers=4 * 64, waves=4)
+#: Threads of a workgroup of a stream or copy kernel, and registers of each: those of the native
+#: harness (validation/probe: 512). Estimate: TransferBench's have 256 (GFX_BLOCK_SIZE), those of
+#: frameworks 128 to 1024; 32 to 128 registers.
+THREADS, REGISTERS = 512, 64
+
+
+def plain_claim(units: ComputeUnits) -> Claim:
+    """Room of a workgroup of a stream or copy kernel: no LDS to speak of."""
+    waves = THREADS // units.wave_lanes
+    return Claim(lds=1.0, registers=waves * REGISTERS, waves=waves)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,10 +118,23 @@ def _no_time(_share: float) -> float:
     return 0.0
 
 
-def one_per_tile(workgroups: int, residents: int, cost: CostOfTile) -> KernelSpec:
-    """A kernel with a workgroup per tile, of which *residents* share a compute unit."""
+def port_share(units: ComputeUnits, per_unit: float, own: float) -> float:
+    """How many times as long a workgroup takes as alone on its unit, beside its like: each has at
+    most its *own* rate [B/cycle], what it keeps in flight by the latency, and an equal part of the
+    unit's port to L2.
+    """
+    return max(1.0, per_unit * own / max(own, units.l2_bandwidth))
+
+
+def one_per_tile(workgroups: int, units: ComputeUnits, cost: CostOfTile) -> KernelSpec:
+    """A stream or copy kernel with a workgroup per tile."""
+    claim = plain_claim(units)
     return KernelSpec(
-        tiles=workgroups, schedule="one_per_tile", claim=CLAIM, residents=residents, cost=cost
+        tiles=workgroups,
+        schedule="one_per_tile",
+        claim=claim,
+        residents=claim.fitting(units),
+        cost=cost,
     )
 
 

@@ -72,7 +72,7 @@ def stores_kernel(
     traffic = _traffic(node, gpu, task, task.bytes / tiles)
     units = spec.compute_units
 
-    def cost(_per_unit: int, concurrent: int) -> TileCost:
+    def cost(_per_unit: float, concurrent: int) -> TileCost:
         time = tile_time(node, task, task.bytes / tiles, ceil(concurrent / spec.dies.count))
 
         def rate(state: GpuState) -> float:
@@ -138,7 +138,7 @@ class _Storing:
         # other GPUs store elsewhere in the meantime: what leaves here is not what arrives
         self.apart = task.order == "by_owner" and bool(owners)
 
-    def cost(self, per_unit: int, concurrent: int, alike: int | None = None) -> TileCost:
+    def cost(self, per_unit: float, concurrent: int, alike: int | None = None) -> TileCost:
         """*alike*: of the workgroups, those whose tiles belong to these owners; None: all."""
         tile, policy = self.spec.cost(per_unit, concurrent), self.policy
         stored = self.away * tile.traffic.hbm_write

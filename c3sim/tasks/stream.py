@@ -16,7 +16,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.operands import ARRAYS
 from c3sim.spec.workload import StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
-from c3sim.tasks.on_units import CLAIM, OnUnits, one_per_tile, surviving_share
+from c3sim.tasks.on_units import OnUnits, one_per_tile, port_share, surviving_share
 
 #: Looks per pass of a stream: so often a kernel beside others looks which of them have its lines.
 PIECES = 16
@@ -80,7 +80,9 @@ class StreamKind(Kind[StreamKernel]):
 class PlannedStream(OnUnits[StreamKernel]):
     """A stream kernel and its grid."""
 
-    over_memory: ClassVar[bool] = True
+    @property
+    def over_memory(self) -> bool:
+        return True
 
     @property
     def inserted(self) -> float:
@@ -106,9 +108,10 @@ def stream_kernel(
     write_share = written / (read + written)
     release = released_of(spec, use_of(task, spec)) / workgroups
 
-    def cost(per_unit: int, concurrent: int) -> TileCost:
+    def cost(per_unit: float, concurrent: int) -> TileCost:
         units = spec.compute_units
-        demanded = units.read_bandwidth * spec.clock.maximum / per_unit
+        slower = port_share(units, per_unit, units.read_bandwidth)
+        demanded = units.read_bandwidth * spec.clock.maximum / slower
         from_l2 = units.l2_bandwidth * spec.clock.maximum / per_unit
         served = served_passes(context, name, gpu, task, concurrent, per_unit)
         near = served.l1 + served.l2
@@ -138,7 +141,7 @@ def stream_kernel(
             ),
         )
 
-    kernel = one_per_tile(workgroups, CLAIM.fitting(spec.compute_units), cost)
+    kernel = one_per_tile(workgroups, spec.compute_units, cost)
     if task.passes == 1 or len(context.plan.tasks) == 1:
         return kernel
     return replace(kernel, pieces=min(task.passes, PIECES), fold_rounds=False)
@@ -159,7 +162,7 @@ class Served:
 
 
 def served_passes(
-    context: Context, name: str, gpu: int, task: StreamKernel, concurrent: int, per_unit: int
+    context: Context, name: str, gpu: int, task: StreamKernel, concurrent: int, per_unit: float
 ) -> Served:
     """Passes of *task* with *concurrent* workgroups on the GPU, *per_unit* of them on a unit; the
     room in a cache goes by what they demand.

@@ -80,7 +80,7 @@ def test_show_says_what_came_from_where(cli, empty):
 
 
 SETTINGS = """\
-links: {bandwidth: {value: 76 GB/s, source: data sheet}}
+links: {raw_bandwidth: 100 GB/s, bandwidth: {value: 76 GB/s, source: data sheet}}
 gpu.hbm.bandwidth: 8 TB/s
 task.gather.channels: 16
 """
@@ -88,7 +88,8 @@ task.gather.channels: 16
 
 def test_settings_of_a_file_are_those_of_the_command_line(cli, pair, empty):
     (empty / "s.yaml").write_text(SETTINGS)
-    by_hand = [f"--set={each}" for each in ("links.bandwidth=76 GB/s", "gpu.hbm.bandwidth=8 TB/s")]
+    values = ("links.raw_bandwidth=100 GB/s", "links.bandwidth=76 GB/s", "gpu.hbm.bandwidth=8 TB/s")
+    by_hand = [f"--set={each}" for each in values]
     one = cli("run", pair, "--json", "--set", "s.yaml")
     other = cli("run", pair, "--json", *by_hand, "--set", "task.gather.channels=16")
     assert one.exit_code == 0 and one.stdout == other.stdout

@@ -17,6 +17,7 @@ from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.operators import Op, OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm
 
 BERT: dict[str, Any] = {"model": "bert-large", "batch": 4, "tokens": 128}
@@ -43,9 +44,12 @@ def test_eager_attention_has_an_operator_for_each_step() -> None:
     assert isinstance(scores, Gemm) and isinstance(last, Gemm)
     assert (scores.batch, scores.m, scores.n, scores.k) == (64, 128, 128, 64)
     assert (last.batch, last.m, last.n, last.k) == (64, 128, 64, 128)
-    for name in ("scale", "mask", "softmax"):
+    for name in ("scale", "mask"):
         task = own[f"attention-{name}"].task
         assert (task.read, task.written) == (2 * SCORES, 2 * SCORES)
+    softmax = own["attention-softmax"].task
+    assert isinstance(softmax, Kernel)
+    assert [access.bytes for access in softmax.accesses] == [2 * SCORES, 2 * SCORES]
     drop = own["attention-dropout-scores"].task
     assert (drop.read, drop.written) == (2 * SCORES, 3 * SCORES)
 

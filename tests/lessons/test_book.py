@@ -45,6 +45,6 @@ def test_a_picture_can_be_drawn_again(name):
 
 
 def test_the_picture_of_waiting_shows_the_wait():
-    """Thin line from the release to the first channel, then the bar: 1.3 and 2.9 ms."""
+    """Thin line from the release to the first channel, then the bar: 1.3 and 2.8 ms."""
     bars = book_pictures.room().patches
-    assert [round(bar.get_width(), 1) for bar in bars] == [1.7, 2.9, 1.3]
+    assert [round(bar.get_width(), 1) for bar in bars] == [1.7, 2.8, 1.3]

@@ -4,7 +4,13 @@ import pytest
 
 import c3sim
 
-PAIR = "gemm-behind-all-gather-by-pytorch"  # its last GEMM still runs beside a kernel of all units
+STREAM = {"kind": "stream", "pattern": "copy", "bytes": "64 MiB"}  # a workgroup for each unit
+PAIR = {
+    "schema": 1,
+    "name": "pair",
+    "tasks": {name: {**STREAM, "stream": name} for name in ("one", "other")},
+    "streams": {"one": {}, "other": {}},
+}
 
 
 def units_of(result):
@@ -12,16 +18,13 @@ def units_of(result):
     return counter
 
 
-@pytest.mark.parametrize(
-    ("node", "most"), [("h200-8", 240), ("mi300x-8", None)], ids=["h200-8", "mi300x-8"]
-)
+@pytest.mark.parametrize(("node", "most"), [("h200-8", 264), ("mi300x-8", 608)])
 def test_shared_units_count_once_and_stand_with_both_tasks(node, most):
-    """On H200 a GEMM has 108 of the 132 units, then a kernel puts one workgroup on each of them."""
+    """Each of two kernels puts one workgroup on each of 132 or 304 units."""
     counter = units_of(c3sim.run(PAIR, node=node, trace=True))
-    assert max(counter.values) <= counter.maximum
+    assert max(counter.values) == most / 2 <= counter.maximum
     parts = list(zip(*counter.by_task.values(), strict=True))
-    if most is not None:
-        assert max(sum(part) for part in parts) == pytest.approx(most)
+    assert max(sum(part) for part in parts) == pytest.approx(most)
     for total, part in zip(counter.values, parts, strict=True):
         assert max(part) <= total <= sum(part)
 

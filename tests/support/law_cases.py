@@ -17,10 +17,11 @@ from zlib import crc32
 import yaml
 from law_nodes import at_most
 
-from c3sim.errors import InputErrors
+from c3sim.errors import C3simError, InputErrors
 from c3sim.schedules import expanded
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
+from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware, open_workload, parse_workload
 from c3sim.spec.workload import Workload
 
@@ -31,8 +32,9 @@ ALGORITHMS = {
     "reduce_scatter": ("hierarchical", "ring", "direct"),
     "all_to_all": ("hierarchical", "direct"),
 }
-#: Nodes with the GPU, the links and the host of another one, with fewer of them or a lower clock.
-ALIKE = ("h200-4", "mi350x-8", "mi355x-2", "mi355x-4")
+#: Nodes with the GPU, links and host of another one, with other numbers of them, or a clock or
+#: memory of their own.
+ALIKE = ("gb200-72", "h100-8", "h200-4", "mi325x-8", "mi350x-8", "mi355x-2", "mi355x-4")
 NODES: dict[str, Node] = {
     name: at_most(2, 4, load_hardware(name).node)
     for name in library.names("node")
@@ -63,7 +65,7 @@ class Case:
 
 def _written(node: Node) -> dict[str, Any]:
     """The workloads of the file, and one for each library, protocol and operation of *node*."""
-    units, peer = node.gpu.compute_unit_count, min(2, node.gpus - 1)
+    units, peer = node.gpu.compute_unit_count, max(1, min(2, node.gpus - 1))
     places = {
         "more": units + 1,
         "lower": units // 2,
@@ -128,6 +130,11 @@ def _able(node: Node, workload: Workload) -> bool:
     tasks, known = workload.tasks.values(), node.gpu.compute_units.flops_per_cycle
     talks = any(t.kind == "collective" or getattr(t, "executor", "") == "nic" for t in tasks)
     dtypes = {getattr(task, "dtype", None) for task in tasks}
+    if node.ranks == 1:  # no peer
+        try:
+            check_on_node(workload, node)
+        except C3simError:
+            return False
     return dtypes <= {None, *known} and (node.nodes == 1 or talks)
 
 

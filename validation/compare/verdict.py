@@ -13,6 +13,7 @@ from c3sim.spec.record import Record
 from .bounds import Bounds, Gap, load_bounds
 from .figures import Figure, compare
 from .measurements import Measurement, merge, observations, spread_by_suite
+from .pairs import PairScore, score_pairs
 from .predict import Progress
 from .scores import NodeScore, SuiteScore, metric_of, score_nodes, score_suites
 from .standings import Standing, load_standings
@@ -93,6 +94,11 @@ class Verdict:
             suites.setdefault(score.suite, []).append(score)
         return suites
 
+    def differences(self, *, of_gpus: bool = False) -> list[PairScore]:
+        """The scores of pairs that differ in one condition, by suite or by GPU."""
+        gpus = {one.suite: one.record.node.rpartition("-")[0] for one in self.figures}
+        return score_pairs(self.figures, gpus if of_gpus else None)
+
     def of_nodes(self) -> list[NodeScore]:
         """The scores of each node."""
         return score_nodes(self.figures, self.bounds.targets, self.standings)
@@ -120,6 +126,7 @@ class Verdict:
                 for record in self.observations
             ],
             "nodes": [_node(score) for score in self.of_nodes()],
+            "differences": [score.to_dict() for score in self.differences()],
             "known_gaps": {name: gap.model_dump() for name, gap in gaps.items()},
             "defects": [_defect(score) for score in self.defects],
             "bounds": dict(self.states),

@@ -86,7 +86,7 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
     """
     by_suites: dict[str, Group] = {}
     for path, leaf in sorted(loaded.provenance.items(), key=lambda pair: _rank(pair[0])):
-        if leaf.fitted:
+        if leaf.fitted and leaf.scaled == 1:  # a scaled one is fitted where it is from
             by_suites.setdefault(leaf.fitted, Group(leaf.suites, {})).leaves[path] = leaf
             if leaf.interval is None:
                 raise InputError(
@@ -185,7 +185,9 @@ def _effort(
 def from_same_file(one: LoadedNode, other: LoadedNode, path: str) -> bool:
     """True if both nodes have the value at *path* from one file."""
     mine, its = one.provenance.get(path), other.provenance.get(path)
-    return mine is not None and its is not None and mine.file == its.file
+    if mine is None or its is None:
+        return False
+    return mine.file == its.file and mine.scaled == its.scaled
 
 
 def shares(group: Group, other: LoadedNode) -> bool:

@@ -12,6 +12,7 @@ from c3sim.spec.sourced import Leaf, provenance
 from c3sim.spec.units import format_si
 
 from ..compare.coverage_file import stored, tally, unseen
+from ..compare.pairs import EXPLAINED, HEADERS
 from ..compare.record_files import data_hash
 from ..compare.scores import SuiteScore
 from ..compare.verdict import Verdict
@@ -124,6 +125,10 @@ def _summary(verdict: Verdict, gpus: Iterable[str]) -> Iterator[str]:
     yield f"{verdict.counts} (data {data}): {result}. Of the bounds {verdict.bounds_text}."
     yield "Measurements that no fit uses:\n"
     yield from markdown_table(NODE_HEADERS, map(node_texts, verdict.of_nodes()))
+    yield f"Differences between two of them. {EXPLAINED}.\n"
+    differences = verdict.differences(of_gpus=True)
+    rows = [[each.suite, each.condition, *each.texts] for each in differences]
+    yield from markdown_table(["GPU", "condition", *HEADERS], rows)
     yield "Suite by suite, with known gaps, worst cases, and what was fitted:\n"
     rows = []
     for gpu in gpus:
@@ -157,6 +162,16 @@ def _page(verdict: Verdict, gpu: str) -> Iterator[str]:
     yield from _standings(verdict, scores)
     yield f"## Every suite\n\n{OUTSIDE_EXPLAINED}.\n"
     yield from markdown_table(["suite", "metric", *SCORE_HEADERS], map(_suite, scores))
+    yield f"## Differences\n\n{EXPLAINED}.\n"
+    own_suites = {score.suite for score in scores}
+    yield from markdown_table(
+        ["suite", "condition", *HEADERS],
+        [
+            [f"`{each.suite}`", each.condition, *each.texts]
+            for each in verdict.differences()
+            if each.suite in own_suites
+        ],
+    )
     yield f"## Where a plain predictor is better\n\n{BETTER}\n"
     better = [
         f"- `{score.suite}` {score.label}: {defect_text(score)}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit.layout import add_row, make_table, show, stack
 
 from ..compare.coverage import Sight
 from ..compare.explain import explain_worst
+from ..compare.pairs import EXPLAINED, HEADERS
 from ..compare.verdict import Verdict
 from .words import (
     BANDS_EXPLAINED,
@@ -48,6 +49,7 @@ def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
         STANDINGS_EXPLAINED,
         OUTSIDE_EXPLAINED,
         table,
+        *_differences(verdict),
         *_observations(verdict),
         *_defects(verdict),
         *_gaps(verdict),
@@ -58,6 +60,15 @@ def verdict_table(verdict: Verdict, worst: int = 1) -> Group:
 def print_verdict(verdict: Verdict, worst: int = 1, console: Console | None = None) -> None:
     """Print :func:`verdict_table`."""
     show(verdict_table(verdict, worst), console)
+
+
+def _differences(verdict: Verdict) -> list[Any]:
+    """The table of pairs that differ in one condition, where there are any."""
+    found = verdict.differences()
+    table = make_table(["suite", "condition"], [name.lstrip("#") for name in HEADERS])
+    for each in found:
+        add_row(table, each.suite, each.condition, *each.texts)
+    return ["", table, EXPLAINED.replace("*", "")] if found else []
 
 
 def _observations(verdict: Verdict) -> list[str]:

@@ -17,6 +17,7 @@ from c3sim.errors import InputError, reason_of
 from c3sim.experiments.search import pareto_front
 from c3sim.output.results.columns import Column, Role, known_unit, label_of
 from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
+from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.spec.words import unknown
 
@@ -297,6 +298,9 @@ TORNADO = ("parameter", "low", "high", "output", "at_low", "at_high", "base")  #
 
 
 PREFERRED = ("fraction_of_ideal", "speedup", "wall_s")  # the first that a file has is shown
+#: The same along an axis of the hardware, which moves the ideal too: faster links shorten the
+#: wall time, and the isolated times that a fraction of ideal is measured by even more.
+ALONG_HARDWARE = ("wall_s", *PREFERRED)
 
 
 SIDE = 100  # values along a side of a heat map
@@ -314,14 +318,23 @@ def objectives(table: ResultTable) -> list[Column]:
 
 
 def preferred(table: ResultTable) -> Column:
-    """The output to show. Raises InputError where the table has none with numbers."""
+    """The output to show: times where hardware varies, whose shares have a yardstick that moves.
+    Raises InputError where the table has none with numbers.
+    """
     outputs = [column for column in table.having("output") if column.numeric]
     if not outputs:
         failed = next((error for error in table.errors if error), None)
         reason = f"every point failed, the first with: {failed}"
         raise InputError(reason if failed else "none has a value here", "outputs")
-    known = (table.columns[name] for name in PREFERRED if table.columns.get(name) in outputs)
+    wanted = ALONG_HARDWARE if along_hardware(table) else PREFERRED
+    known = (table.columns[name] for name in wanted if table.columns.get(name) in outputs)
     return next(known, outputs[0])
+
+
+def along_hardware(table: ResultTable) -> bool:
+    """True if a number of the node varies."""
+    axes = (column.name for column in table.varied() if column.role == "axis")
+    return any(not is_of_workload(name) for name in axes)
 
 
 def varied(table: ResultTable, *taken: Column | None) -> list[Column]:

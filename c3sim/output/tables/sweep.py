@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, OWN_EXPLAINED, figures
+from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.units import format_si
 
 if TYPE_CHECKING:
@@ -48,9 +49,17 @@ def sweep_table(result: SweepResult) -> Any:
         first = f"{place_of(plan, failed[0])}: {failed[0]['error']}"
         lines.append(f"{len(failed)} failed; the first, {first}")
     said = {"fraction_of_ideal": FRACTION_EXPLAINED, "own_fraction": OWN_EXPLAINED}
-    lines += [said[name] for name in plan.setup.outputs if name in said]
+    shares = [name for name in plan.setup.outputs if name in said]
+    lines += [said[name] for name in shares]
+    moved = [a for a in plan.axes if len(a.values) > 1 and not is_of_workload(a.path)]
+    lines += [MOVES.format(moved[0].label)] if shares and moved else []
     lines.append(f"results: {result.folder / 'results.parquet'}")
     return stack(f"{plan.study.name} on {plan.setup.node.name}", table, *lines)
+
+
+MOVES = (
+    "{} moves the ideal as well, and with it every fraction of it and speedup: compare wall times"
+)
 
 
 def _count(result: SweepResult) -> str:

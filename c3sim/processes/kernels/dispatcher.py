@@ -8,6 +8,10 @@ room stops it on every die. Grids are served by priority, then by launch; nothin
 A grid may come in *clusters*: workgroups that start together in one engine. A place of the order
 then takes a whole cluster, and an engine has room for whole clusters only.
 
+Workgroups end one by one: what one leaves free is filled with those that wait before the next one
+ends. So few workgroups that waited for larger ones stay on few units, where a launch on free units
+spreads them.
+
 What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to
 itself takes several rounds in one batch; a newcomer cuts it back to the round in progress.
 """
@@ -122,6 +126,11 @@ class Dispatcher:
         """True if *grid* has workgroups that got no room yet."""
         return grid.pointer < grid.last
 
+    def units(self, grid: Grid) -> int:
+        """Compute units that have workgroups of *grid* now."""
+        with_it = self.residency.units_with
+        return sum([g.multiplicity * with_it(g, grid.number) for g in self.groups])
+
     def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
         """*batch* keeps its first *rounds* rounds; the others will be dispatched again, later."""
         dropped = batch.rounds - rounds
@@ -139,7 +148,7 @@ class Dispatcher:
             grid.resident -= group.multiplicity * count
             self.residency.vacate(group, grid.number, grid.shape.cluster, count)
         self._cut_others(grid)  # they may use the room now
-        self.fill()
+        self.fill(behind=grid)
 
     def retire(self, grid: Grid) -> None:
         """*grid* has ended."""
@@ -147,19 +156,36 @@ class Dispatcher:
         del self.grids[grid.number]
         del grid.placed, grid.cut  # of its kernel: no circle is left for the garbage collector
 
-    def fill(self) -> None:
-        """Place what has room, grid by grid."""
+    def fill(self, behind: Grid | None = None) -> None:
+        """Place what has room, grid by grid; *behind*: whose workgroups have ended."""
         for grid in list(self._queue):
             if self.waits(grid):
-                self._advance(grid)
+                self._advance(grid, 1 if behind is None else self._together(grid, behind))
+
+    def _together(self, grid: Grid, behind: Grid) -> int:
+        """Workgroups of *grid* that have room on a unit where all but one of those of another grid,
+        *behind* which they waited, still are.
+        """
+        if grid is behind:
+            return 1
+        unit, claim = self.residency.unit, behind.claim
+        others = max(0, claim.within(unit.lds, unit.registers, unit.waves) - 1)
+        return max(
+            1,
+            grid.claim.within(
+                unit.lds - others * claim.lds,
+                unit.registers - others * claim.registers,
+                unit.waves - others * claim.waves,
+            ),
+        )
 
     def _cut_others(self, but: Grid) -> None:
         for grid in self._queue:
             if grid is not but:
                 grid.cut()
 
-    def _advance(self, grid: Grid) -> None:
-        """Dispatch *grid* along its order as far as there is room."""
+    def _advance(self, grid: Grid, together: int) -> None:
+        """Dispatch *grid* along its order as far as there is room, so many *together* on a unit."""
         pairs = zip(self.groups, grid.turns, strict=True)
         rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
         start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
@@ -169,7 +195,7 @@ class Dispatcher:
             count = min(room, turn.count(stop) - group.assigned[grid.number])
             if count > 0:
                 units += group.multiplicity * self.residency.occupy(
-                    group, grid.number, grid.shape, count * size
+                    group, grid.number, grid.shape, count * size, together=together
                 )
                 group.assigned[grid.number] += count
                 grid.resident += group.multiplicity * count * size

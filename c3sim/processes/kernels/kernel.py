@@ -38,9 +38,9 @@ class TileCost:
 
 
 #: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
-CostOfTile = Callable[[int, int], TileCost]
+CostOfTile = Callable[[float, int], TileCost]
 #: The same of tiles whose results go elsewhere than others'; third, of how many that now run.
-CostOfPart = Callable[[int, int, int], TileCost]
+CostOfPart = Callable[[float, int, int], TileCost]
 #: Calls back once this share of the tiles that a kernel waits for has finished.
 Awaited = Callable[[float, Callable[[], None]], None]
 
@@ -72,8 +72,9 @@ Parts = list[tuple[EngineGroup, int]]  # workgroups per engine of each group
 
 class Cohort:
     """The workgroups of *parts* (*count* in all) working on *rounds* tiles each, of *cost*, and on
-    *later* ones behind them, of a list whose tiles all cost *listed*. *exact*: they take *count*
-    tiles next, whatever *parts*, which are of all engines that are alike, would.
+    *later* ones behind them, of a list whose tiles all cost *listed*, so many of them on a unit.
+    *exact*: they take *count* tiles next, whatever *parts*, which are of all engines that are
+    alike, would.
     """
 
     __slots__ = (
@@ -99,7 +100,7 @@ class Cohort:
         *,
         later: float = 0.0,
         exact: bool = False,
-        listed: TileCost | None = None,
+        listed: tuple[TileCost, float] | None = None,
     ):
         self.parts, self.count, self.rounds, self.batch = parts, count, rounds, batch
         self.cost, self.later, self.exact, self.listed = cost, later, exact, listed
@@ -171,18 +172,12 @@ class Kernel:
         self.parameters_at: float | None = None  # s, once the first workgroup has started
         self.finished = False
         self.dispatcher = context.dispatcher(gpu, task)
-        self.grid = Grid(
-            task,
-            self.shape,
-            spec.claim,
-            planned.priority,
-            spec.fold_rounds
-            and spec.schedule == "one_per_tile"
-            and (self.dispatcher.in_order or spec.fold_any_order),
-            self._placed,
-            self._cut,
-        )
-        self.concurrent, self.per_unit = self._expected()
+        ahead = spec.fold_rounds and spec.schedule == "one_per_tile"
+        ahead = ahead and (self.dispatcher.in_order or spec.fold_any_order)
+        calls = self._placed, self._cut
+        self.grid = Grid(task, self.shape, spec.claim, planned.priority, ahead, *calls)
+        self.concurrent = self._expected()
+        self.most, self.per_unit, self.all_units = self._idle()
 
     def launch(self) -> None:
         self.dispatcher.launch(self.grid)
@@ -260,18 +255,27 @@ class Kernel:
         self._begin(Cohort(busy, count, 1.0, exact=exact))
         self._leave(idle)
 
-    def _expected(self) -> tuple[int, int]:
-        """Workgroups that run at once with the GPU to themselves, and how many share a CU."""
-        concurrent, units = 0, 0
+    def _expected(self) -> int:
+        """Workgroups that run at once with the units of its mask to itself."""
+        concurrent = 0
         for group in self.dispatcher.groups:
             turn = group.turns[self.shape]
             here = group.units_for(self.shape.mask) if turn.weight else 0
-            units += group.multiplicity * here
             size = self.shape.cluster
             places = min(turn.all, here * self.spec.residents // size)
             concurrent += group.multiplicity * places * size
-        concurrent = max(1, concurrent)
-        return concurrent, max(1, min(self.spec.residents, ceil(concurrent / max(1, units))))
+        return max(1, concurrent)
+
+    def _idle(self) -> tuple[int, int, int]:
+        """On an idle GPU without a mask: workgroups that run at once, how many share a unit, and
+        units.
+        """
+        groups, residents = self.dispatcher.groups, self.spec.residents
+        units = sum(group.multiplicity * sum(group.units.values()) for group in groups)
+        most = self.concurrent
+        if self.shape.mask is not None:
+            most = max(1, min(self.shape.workgroups, units * residents))
+        return most, max(1, min(residents, ceil(most / units))), units
 
     def _begin(self, cohort: Cohort) -> None:
         if not self.spec.fold_rounds and cohort.rounds > 1:  # each of them counts
@@ -309,10 +313,13 @@ class Kernel:
 
     def _run_piece(self, cohort: Cohort) -> None:
         running = min(self.concurrent, sum(other.count for other in self.active))
-        per_unit = min(self.per_unit, max(1, ceil(self.per_unit * running / self.concurrent)))
-        cost = cohort.listed or self._cost(cohort, per_unit, running)
-        if cohort.later and cohort.cost is None:
-            cohort.listed = cost
+        if cohort.listed is None:
+            per_unit = self._sharing(running)
+            cost = self._cost(cohort, per_unit, running)
+            if cohort.later and cohort.cost is None:
+                cohort.listed = cost, per_unit
+        else:
+            cost, per_unit = cohort.listed
         asked = Asked(
             gpu=self.gpu,
             cap=cost.rate,
@@ -325,7 +332,21 @@ class Kernel:
             self.task, asked, work, lambda _flow: self._complete(cohort)
         )
 
-    def _cost(self, cohort: Cohort, per_unit: int, running: int) -> TileCost:
+    def _sharing(self, running: int) -> float:
+        """Workgroups of the kernel that share what a compute unit has, with *running* of them.
+
+        As many as on an idle GPU, where they spread over all units; more by as much as there are
+        now more on a unit, since a mask or others leave them fewer units.
+        """
+        usual = min(self.per_unit, max(1, ceil(self.per_unit * running / self.most)))
+        resident = self.grid.resident
+        here = resident / max(1, self.dispatcher.units(self.grid))
+        if here <= 1.0:
+            return usual
+        spread = running / min(running, self.all_units)
+        return min(usual * max(1.0, here / spread), max(usual, ceil(here)))
+
+    def _cost(self, cohort: Cohort, per_unit: float, running: int) -> TileCost:
         if cohort.cost is None:
             return self.spec.cost(per_unit, max(1, running))
         alike = sum(other.count for other in self.active if other.cost is cohort.cost)

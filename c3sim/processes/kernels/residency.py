@@ -87,6 +87,7 @@ class Residency:
         self._names = naturals()
         self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
+        self._with: dict[tuple[int, int], int] = {}
 
     def number(self, claim: Claim, beside: Container[int]) -> int:
         """The number of a new grid with *claim*, *beside* those of others that are there."""
@@ -123,7 +124,7 @@ class Residency:
 
     def _forget(self) -> None:
         """Forget all states; groups that hold one go on under the name it had."""
-        for memory in (self._states, self._moves, self._rooms, self._fits):
+        for memory in (self._states, self._moves, self._rooms, self._with, self._fits):
             memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
@@ -132,6 +133,17 @@ class Residency:
         if key not in self._rooms:
             self._rooms[key] = self._rooms_now(group, mask, number)
         return self._rooms[key]
+
+    def units_with(self, group: EngineGroup, number: int) -> int:
+        """Units of one engine of *group* that have workgroups of grid *number*."""
+        key = (self._state(group), number)
+        if key not in self._with:
+            self._with[key] = sum(
+                count
+                for (_, residents), count in group.units.items()
+                if any(of == number for of, _ in residents)
+            )
+        return self._with[key]
 
     def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         rooms = dict[int, int]()
@@ -157,15 +169,27 @@ class Residency:
             waves -= other.waves * count
         return claim.within(lds, registers, waves)
 
-    def occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
-        """Put them on the engines with most room; returns on how many units the grid is new."""
+    def occupy(
+        self,
+        group: EngineGroup,
+        number: int,
+        shape: GridShape,
+        workgroups: int,
+        *,
+        together: int = 1,
+    ) -> int:
+        """Put them on the engines with most room, there on the emptiest units, so many *together*
+        as it fits. Returns on how many units the grid is new.
+        """
         return self._move(
             group,
-            (number, shape.mask, shape.cluster, workgroups),
-            lambda: self._occupy(group, number, shape, workgroups),
+            (number, shape.mask, shape.cluster, workgroups, together),
+            lambda: self._occupy(group, number, shape, workgroups, together),
         )
 
-    def _occupy(self, group: EngineGroup, number: int, shape: GridShape, workgroups: int) -> int:
+    def _occupy(
+        self, group: EngineGroup, number: int, shape: GridShape, workgroups: int, together: int
+    ) -> int:
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
         if workgroups == sum(rooms.values()):
             return self._fill(group, number, shape.mask)
@@ -173,7 +197,7 @@ class Residency:
             {label: room // size for label, room in rooms.items()}, workgroups // size
         )
         return sum(
-            self._place(group, number, shape.mask, label, places * size)
+            self._place(group, number, shape.mask, label, places * size, together)
             for label, places in taken.items()
         )
 
@@ -198,9 +222,17 @@ class Residency:
         return fresh
 
     def _place(
-        self, group: EngineGroup, number: int, mask: Mask, label: int, workgroups: int
+        self,
+        group: EngineGroup,
+        number: int,
+        mask: Mask,
+        label: int,
+        workgroups: int,
+        together: int,
     ) -> int:
-        """Put them on the emptiest units of engine *label*; returns on how many it is new."""
+        """Put them on the emptiest units of engine *label*, so many *together*; returns on how many
+        it is new.
+        """
         fresh = 0
         while workgroups > 0:
             open_states = [
@@ -209,14 +241,16 @@ class Residency:
                 if s[0][1] == label and mask in s[0][0] and self._fitting(s[1], number)
             ]
             state = min(open_states, key=_filled)
-            count, times = min(workgroups, group.units[state]), 1
+            fitting = self._fitting(state[1], number)
+            each = min(together, fitting, workgroups)
+            count, times = min(workgroups // each, group.units[state]), 1
             if len(open_states) == 1:  # units that are alike stay so: several turns at once
-                times = max(1, min(self._fitting(state[1], number), workgroups // count))
+                times = max(1, min(fitting // each, workgroups // (count * each)))
             residents = dict(state[1])
             fresh += 0 if number in residents else count
-            residents[number] = residents.get(number, 0) + times
+            residents[number] = residents.get(number, 0) + times * each
             _shift(group, state, (state[0], _packed(residents)), count)
-            workgroups -= times * count
+            workgroups -= times * each * count
         return fresh
 
     def vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> None:

@@ -49,7 +49,8 @@ class Document:
     """*data* as written, mappings as dict and lists as tuple, and the *places* of its entries, by
     the ``id`` of the mapping or list that they are in.
 
-    *roots*: file -> path at which its data lies; *errors*: mistakes that are known already.
+    *roots*: file -> path at which its data lies; *errors*: mistakes that are known already;
+    *bases*: machines that it is like, the first of all first, each with the files it is from.
     """
 
     data: Any
@@ -57,6 +58,7 @@ class Document:
     places: dict[int, tuple[Any, dict[Step, Place]]] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
     errors: list[InputError] = field(default_factory=list)
+    bases: list[tuple[frozenset[str], Mapping[str, Any]]] = field(default_factory=list)
 
     def take_in(self, other: Document, path: str = "") -> None:
         """Know the places of *other*, whose data is to be a part of this, at *path*."""
@@ -64,6 +66,7 @@ class Document:
         for file, root in {**other.roots, other.place.file: ""}.items():
             self.roots.setdefault(file, join(path, root) if path and root else path or root)
         self.errors.extend(other.errors)
+        self.bases.extend((of, {path: data} if path else data) for of, data in other.bases)
 
     def leave_out(self, key: str) -> None:
         """Forget the entry *key*, and the files that lie there."""

@@ -6,11 +6,13 @@
 
 What a file leaves out, at any depth, is that of the file it is like; a number is replaced as a
 whole, with its source, and so is a list. ``NAME: null`` leaves out a library or an optional part.
+What was fitted on the other one is scaled with what the file changes, where it says so
+(inherited.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -20,8 +22,10 @@ from c3sim.spec.base import Reading, shown
 from c3sim.spec.fields import fields_of
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.reading import library
+from c3sim.spec.reading.checks.plausible import contradictions, implausible
 from c3sim.spec.reading.documents import UNREADABLE, Document, Place, Step, join
 from c3sim.spec.reading.files import display, read_document
+from c3sim.spec.reading.inherited import Inherited, carry
 from c3sim.spec.reading.mistakes import read
 from c3sim.spec.sourced import DROPPED, Leaf
 
@@ -44,12 +48,16 @@ _WRONG = {
 class LoadedNode:
     """A node, and for each of its numbers (``gpu.hbm.bandwidth``) what the file says about it.
 
-    *like*: paths that the file does not give itself, with all below them -> the file they are from.
+    *like*: paths that the file does not give itself, with all below them -> the file they are from;
+    *inherited*: those of them that depend on numbers which the file changes; *warnings*: what is
+    implausible.
     """
 
     node: Node
     provenance: Mapping[str, Leaf]
     like: Mapping[str, str] = field(default_factory=dict)
+    inherited: tuple[Inherited, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def origin(self, path: str) -> str:
         """The file that the value at *path* was taken over from; empty: the node's own."""
@@ -60,20 +68,43 @@ class LoadedNode:
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
     """A node file, with the GPU file and the node (``like``) that it names. Raises InputErrors."""
-    node, leaves, like = _read(Node, _merged("node", library.find("node", path_or_name)))
-    return LoadedNode(node=node, provenance=leaves, like=like)
+    document = _merged("node", library.find("node", path_or_name))
+    node, leaves, like = _read(Node, document)
+    node, leaves, inherited = carry(node, leaves, document.bases)
+    refuse_contradictions(node, leaves, [document.place.file, *document.roots])
+    found = tuple(implausible(node))
+    return LoadedNode(node=node, provenance=leaves, like=like, inherited=inherited, warnings=found)
 
 
 def load_gpu(path_or_name: str | Path) -> LoadedNode:
     """A GPU file, in a node that is otherwise a packaged one: its paths begin with ``gpu.``. Raises
     InputErrors.
     """
-    gpu, leaves, like = _read(Gpu, _merged("gpu", library.find("gpu", path_or_name)))
-    return LoadedNode(
-        node=load_hardware("mi300x-8").node.model_copy(update={"gpu": gpu}),
-        provenance={f"gpu.{path}": leaf for path, leaf in leaves.items()},
-        like={f"gpu.{path}": name for path, name in like.items()},
+    document = _merged("gpu", library.find("gpu", path_or_name))
+    gpu, own, like = _read(Gpu, document)
+    node = load_hardware("mi300x-8").node.model_copy(update={"gpu": gpu})
+    bases = [(files, {"gpu": data}) for files, data in document.bases]
+    node, leaves, inherited = carry(
+        node, {f"gpu.{path}": leaf for path, leaf in own.items()}, bases
     )
+    return LoadedNode(
+        node=node,
+        provenance=leaves,
+        like={f"gpu.{path}": name for path, name in like.items()},
+        inherited=inherited,
+    )
+
+
+def refuse_contradictions(node: Node, leaves: Mapping[str, Leaf], files: Sequence[str]) -> None:
+    """Nothing, or raises InputErrors: numbers that exclude each other, at the one in the first of
+    *files*.
+    """
+    wrong = []
+    for path, why, other in contradictions(node):
+        own = min((leaves[path], leaves[other]), key=lambda leaf: files.index(leaf.file))
+        wrong.append(InputError(why, path, own.file, own.line))
+    if wrong:
+        raise InputErrors(wrong)
 
 
 def _read(model: type[Part], document: Document) -> tuple[Part, dict[str, Leaf], dict[str, str]]:
@@ -112,14 +143,16 @@ def _merged(kind: Kind, path: Path, before: tuple[Path, ...] = ()) -> Document:
         base = _named(kind, name, document, "like", path, (*before, path))
         own.setdefault("name", path.stem)  # it is another one than its base
     if base is not None:
+        base.data.pop("grade", None)  # what stands behind a file stands behind that one alone
         if kind == "node" and _gpu_named(own) is not None:
             base.leave_out("gpu")
         document.take_in(base)
     if kind == "node":
         _put_gpu(document, path)
-    if base is None:
-        return document
-    return replace(document, data=_merge(base.data, own, str(name), document))
+    if base is not None:
+        document = replace(document, data=_merge(base.data, own, str(name), document))
+    document.bases.append((frozenset({*document.roots, document.place.file}), dict(document.data)))
+    return document
 
 
 def _merge(base: Any, own: Any, name: str, document: Document) -> Any:

@@ -52,9 +52,11 @@ _PARTS_OF_NODE = (
     *("gpu", "links", "host", "host_profiles"),
     *("collective_libraries", "scale_out", "gpus"),
 )
-_NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description")
+_NODE_ROOTS = (*_PARTS_OF_NODE, "name", "description", "grade")
 _WORKLOAD_ROOTS = (*_SINGULAR, "workload")
 _SELECTOR = re.compile(r"tasks?\[(?P<conditions>[^\]]*)\]\.(?P<rest>.+)")
+#: Beside paths of a node, which need none.
+NO_WORKLOAD = Workload.model_construct(schema_version=1, name="", tasks={}, streams={}, buffers={})
 #: Canonical paths that have another name as well.
 _ALSO = {"gpu.dma_engines.engines": "gpu.dma_engines.count"}
 

@@ -161,7 +161,8 @@ def _is_numeric(schema: Schema) -> bool:
 
 
 def _entry(schema: Schema, more: Schema) -> Schema:
-    properties = {"value": schema, "source": _WORDS, "fitted": _WORDS, "note": _WORDS, **more}
+    words = dict.fromkeys(("source", "fitted", "scales_with", "depends_on", "note"), _WORDS)
+    properties = {"value": schema, **words, **more}
     about = {key: schema[key] for key in ("description",) if key in schema}
     return {
         "type": "object",

@@ -7,7 +7,7 @@ hbm: {bandwidth: {value: 8 TB/s, source: data sheet}}      source and the like a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -16,9 +16,11 @@ from typing import Any
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.base import LEAST_BYTES
 from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.plausible import contradictions, implausible, too_large
 from c3sim.spec.reading.documents import Place
 from c3sim.spec.reading.files import display, read_document
 from c3sim.spec.reading.hardware import LoadedNode
+from c3sim.spec.reading.inherited import left_behind, notes_on
 from c3sim.spec.reading.paths import (
     canonical,
     get_value,
@@ -141,6 +143,39 @@ def beyond_the_file(
         return ""
     more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
     return f"what-if, beyond what the node file vouches for: {', '.join(texts[:SHOWN])}{more}"
+
+
+def remarks(
+    loaded: LoadedNode, node: Node, workload: Workload, paths: Iterable[str]
+) -> Iterator[str]:
+    """Notes on *node*, which is *loaded* with values set at *paths*: what was taken over, and what
+    was fitted beside what is set, contradictions, and what no known GPU has.
+    """
+    of_node = [canonical(path) for path in paths if not is_of_workload(path)]
+    values = [*loaded.inherited]
+    if of_node:
+        values += left_behind(loaded.provenance, loaded.node, node, of_node)
+    yield from notes_on([each for each in values if _may_be_used(each.path, node, workload)])
+    if of_node:
+        yield from (f"contradiction: {path} {why}" for path, why, _ in contradictions(node))
+    yield from implausible(node) if of_node else loaded.warnings
+    yield from too_large(workload)
+
+
+def _may_be_used(path: str, node: Node, workload: Workload) -> bool:
+    """False for a value of a library that no task of *workload* calls."""
+    steps = path.removeprefix("gpu.").split(".")
+    if steps[0] not in ("gemm_libraries", "collective_libraries"):
+        return True
+    of_gemms = steps[0] == "gemm_libraries"
+    known = node.gpu.gemm_libraries if of_gemms else node.collective_libraries
+    kind, name = ("gemm", "library") if of_gemms else ("collective", "backend")
+    used = {
+        getattr(task, name) or next(iter(known))
+        for task in workload.tasks.values()
+        if task.kind == kind
+    }
+    return steps[1] in used
 
 
 def _shown(value: object, unit: str) -> str:

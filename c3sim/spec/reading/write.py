@@ -63,7 +63,11 @@ def _entry(leaf: Leaf) -> dict[str, Any]:
     return (
         entry
         | ({"estimate": True} if leaf.estimate else {})
-        | ({"note": leaf.note} if leaf.note else {})
+        | {
+            key: getattr(leaf, key)
+            for key in ("scales_with", "depends_on", "note")
+            if getattr(leaf, key)
+        }
     )
 
 

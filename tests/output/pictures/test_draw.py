@@ -13,7 +13,7 @@ def texts(axes):
 
 
 def test_a_heat_map_has_a_panel_per_strategy_and_a_number_per_cell():
-    base, conccl, bar = draw_results(table()).axes
+    base, conccl, bar = draw_results(table(), value="fraction_of_ideal").axes
     assert [axes.get_title(loc="left") for axes in (base, conccl)] == ["base", "conccl"]
     assert (
         base.get_xlabel() == "dma engines count" and base.get_ylabel() == "links bandwidth (GB/s)"
@@ -32,7 +32,8 @@ def test_points_that_share_a_cell_are_said_to():
 
 
 def test_lines_differ_in_marker_and_dashes():
-    (axes,) = draw_results(select(table(), ["links.bandwidth=64 GB/s"])).axes
+    chosen = select(table(), ["links.bandwidth=64 GB/s"])
+    (axes,) = draw_results(chosen, y="fraction_of_ideal").axes
     lines = axes.get_lines()
     assert [line.get_label() for line in lines] == ["base", "conccl"]
     assert list(lines[1].get_xdata()) == [2, 4, 8] and list(lines[1].get_ydata()) == pytest.approx(
@@ -95,10 +96,10 @@ def test_values_on_both_sides_of_a_middle_get_a_map_with_that_middle():
         None if value is None else value - 0.3 * (value < 0.2)
         for value in data["fraction_of_ideal"]
     ]
-    base = draw_results(make_table(data, table().about)).axes[0]
+    base = draw_results(make_table(data, table().about), value="fraction_of_ideal").axes[0]
     (image,) = base.get_images()
     assert image.get_clim() == pytest.approx((-80, 80)) and image.get_cmap().name == "PuOr"
-    (plain,) = draw_results(table()).axes[0].get_images()
+    (plain,) = draw_results(table(), value="fraction_of_ideal").axes[0].get_images()
     assert plain.get_clim() == pytest.approx((10, 80)) and plain.get_cmap().name == "cividis"
 
 
@@ -135,7 +136,7 @@ def test_the_output_of_a_tornado_can_be_chosen():
 
 def test_the_header_says_where_how_many_and_what_failed():
     words = " ".join(text.get_text() for text in draw_results(table()).texts)
-    assert "engines: fraction of ideal overlap" in words
+    assert "engines: wall time" in words
     assert "on mi300x-8, scenario pair, 12 points, 1 failed" in words
 
 

@@ -15,14 +15,26 @@ def sides(found):
 def test_two_axes_that_vary_make_a_heat_map():
     found = plan_picture(table())
     assert sides(found) == ("heatmap", "gpu.dma_engines.count", "links.bandwidth")
-    assert found.value.name == "fraction_of_ideal" and found.by.name == "strategy"
+    assert found.value.name == "wall_s" and found.by.name == "strategy"
+
+
+def test_along_a_workload_a_fraction_of_ideal_is_shown():
+    """Hardware moves the isolated times that an ideal is made of, so there a time is shown."""
+    data = columns()
+    data["task.gather.channels"] = data.pop("gpu.dma_engines.count")
+    axes = {
+        "task.gather.channels": {"unit": "", "label": "channels"},
+        "links.bandwidth": {"unit": "B/s", "label": "links bandwidth"},
+    }
+    one = make_table(data, {**table().about, "axes": axes})
+    found = plan_picture(select(one, ["links.bandwidth=32 GB/s"]))
+    assert sides(found) == ("lines", "task.gather.channels", "fraction_of_ideal")
 
 
 def test_one_axis_that_varies_makes_lines():
     found = plan_picture(select(table(), ["links.bandwidth=32 GB/s"]))
     assert (
-        sides(found) == ("lines", "gpu.dma_engines.count", "fraction_of_ideal")
-        and found.by.name == "strategy"
+        sides(found) == ("lines", "gpu.dma_engines.count", "wall_s") and found.by.name == "strategy"
     )
 
 

@@ -1,0 +1,238 @@
+"""What binds a time: the number of the node that shortens it most when it is moved, and the number
+that binds next.
+
+Nothing is guessed from rates. A number is made STEP times as good (a bandwidth larger, a latency
+smaller) and all is simulated again::
+
+    s(X) = ln( T / T' ) / ln( STEP )        the part of a time T that follows X: 1, all of it
+    bound by X      X with the largest s
+    next            the largest s of another number, where X is STEP f times as good
+    sets in at f    there s(X) has fallen to half; bisected up to MOST times
+
+Numbers are first moved in groups (all of memory, all of the links, ...): a group that changes no
+time has none that does. Whole numbers, such as counts of engines, shares, and energies stay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from c3sim.errors import InputError
+from c3sim.evaluation.shares import Progress
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.paths import NO_WORKLOAD, get_value, paths_of, set_si, unit_of
+
+STEP = 1.1  # how far a number is moved to see what follows it
+MOST = 16.0  # times as good; what binds still is said to bind up to there
+TURNS = 5  # of the bisection: the factor is known within MOST^(1/32), 9 %
+LEAST = 0.02  # the least part of a time that is called bound
+EQUAL = 0.02  # of the largest s: numbers this close bind together; the one named first is named
+
+#: Units of numbers that are better when they are larger; times are better when they are shorter.
+LARGER = frozenset({"B/s", "B/cycle", "Hz"})
+#: Numbers without such a unit that are better when they are larger.
+ALSO = ("capacity", "bytes_in_flight", "power_limit", "peak_power", "_flops")
+#: No part of a machine that could be faster: what a kernel asks for, by its library's habit.
+NEVER = ("gpu.hbm.capacity", "gpu.clock.minimum", "gpu.clock.power_window", "links.raw_bandwidth")
+
+Times = Mapping[str, float]
+Of = Callable[[Node], Times]
+
+#: Numbers that most long runs are bound by.
+CHIEF = (
+    *("gpu.compute_units.flops_per_cycle.bf16", "gpu.compute_units.read_bandwidth"),
+    *("gpu.hbm.bandwidth", "gpu.clock.*", "gpu.gemm_libraries.*.operand_feed"),
+    *("links.bandwidth", "scale_out.bandwidth", "collective_libraries.*.channels.bytes_per_cycle"),
+    *("host.launch_time", "host_profiles.*.call_times.*", "host_profiles.*.launch_time"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limit:
+    """What binds one time: *path*, the *part* of the time that follows it; *then*, the number that
+    binds next, once *path* is *factor* times as good. Empty: no number alone; none that was looked
+    for (*factor* None), or none up to MOST.
+    """
+
+    path: str
+    part: float
+    then: str = ""
+    factor: float | None = None
+
+    def __str__(self) -> str:
+        if not self.path:
+            return "bound by no single number of the node"
+        said = f"bound by {self.path} ({100 * self.part:.0f} % of it follows)"
+        if self.factor is None:
+            return said
+        if self.factor >= MOST:
+            return f"{said}, up to {MOST:.0f} times as good"
+        return f"{said}; next {self.then or 'no single one'}, from {self.factor:.2g} times as good"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def limits(
+    times: Of,
+    node: Node,
+    further: Container[str],
+    progress: Progress | None = None,
+    *,
+    chief: bool = False,
+) -> dict[str, Limit]:
+    """What binds each of the *times* of *node*, and what binds those in *further* next; the
+    workload stays as it is. *progress* hears of the simulations. *chief*: of few numbers, for what
+    takes long.
+    """
+    search = _Search(times, progress, chief)
+    names = [name for name, time in search.at(node).items() if time > 0]
+    moved = search.moved(node, names)
+    found = {}
+    for name in names:
+        path, part = _largest(moved, name)
+        then, factor = search.next(node, path, name) if path and name in further else ("", None)
+        found[name] = Limit(path=path, part=part, then=then, factor=factor)
+    return found
+
+
+def candidates(node: Node, chief: bool = False) -> list[str]:
+    """Paths of the numbers that may bind, the clock last: of equal ones the particular is named.
+    *chief*: those alone that most is bound by.
+    """
+    paths = [path for path in paths_of(node, NO_WORKLOAD) if _may_bind(node, path)]
+    if chief:
+        paths = [path for path in paths if any(fnmatchcase(path, each) for each in CHIEF)]
+    return sorted(paths, key=lambda path: path.startswith("gpu.clock."))
+
+
+def _may_bind(node: Node, path: str) -> bool:
+    value = get_value(node, NO_WORKLOAD, path)
+    if path in NEVER or not isinstance(value, float) or not value:
+        return False
+    return _is_larger(node, path) or unit_of(node, NO_WORKLOAD, path) == "s"
+
+
+def _is_larger(node: Node, path: str) -> bool:
+    of_rate = path.startswith("gpu.compute_units.flops_per_cycle.") or path.endswith(ALSO)
+    return of_rate or unit_of(node, NO_WORKLOAD, path) in LARGER
+
+
+def better(node: Node, paths: Sequence[str], factor: float) -> Node:
+    """*node* with the numbers at *paths* so many times as good; those that cannot be stay."""
+    for path in paths:
+        value = get_value(node, NO_WORKLOAD, path)
+        now = value * factor if _is_larger(node, path) else value / factor
+        now = float(round(now)) if unit_of(node, NO_WORKLOAD, path) == "B" else now
+        try:
+            node, _ = set_si(node, NO_WORKLOAD, path, now)
+        except InputError:  # beyond what the field may be
+            continue
+    return node
+
+
+def _largest(moved: Mapping[str, Times], name: str, but: str = "") -> tuple[str, float]:
+    """The number that most of the time *name* follows, and how much of it."""
+    parts = {path: times.get(name, 0.0) for path, times in moved.items() if path != but}
+    most = max(parts.values(), default=0.0)
+    if most < LEAST:
+        return "", 0.0
+    return next((path, part) for path, part in parts.items() if part >= most * (1 - EQUAL))
+
+
+class _Search:
+    """Simulations of one search; *times* of a node are asked for once."""
+
+    def __init__(self, times: Of, progress: Progress | None, chief: bool) -> None:
+        self._times, self._progress, self._chief = times, progress, chief
+        self._known: dict[int, tuple[Node, Times]] = {}
+        self._screened: dict[tuple[str, float], Mapping[str, Times]] = {}
+        self._better: dict[tuple[str, float], Node] = {}
+        self._moving: list[str] = []  # of few numbers, those that moved anything before
+
+    def at(self, node: Node) -> Times:
+        """Times of *node*."""
+        if id(node) not in self._known:
+            self._known[id(node)] = node, self._times(node)
+            if self._progress is not None:
+                self._progress("limits", len(self._known), len(self._known))
+        return self._known[id(node)][1]
+
+    def moved(self, node: Node, names: Sequence[str]) -> dict[str, Times]:
+        """Part of each of the times *names* that follows each number; those that move none are left
+        out.
+        """
+        found = {}
+        paths = self._moving or candidates(node, self._chief)
+        for group in _groups(paths):
+            if len(group) > 1 and not any(self._parts(node, group, names).values()):
+                continue
+            for path in group:
+                parts = self._parts(node, (path,), names)
+                if any(parts.values()):
+                    found[path] = parts
+        self._moving = list(found) if self._chief else []
+        return found
+
+    def _parts(self, node: Node, paths: Sequence[str], names: Sequence[str]) -> Times:
+        base, now = self.at(node), self.at(better(node, paths, STEP))
+        return {name: followed(base[name], now[name]) for name in names}
+
+    def next(self, node: Node, path: str, name: str) -> tuple[str, float]:
+        """The number that binds *name* once *path* is better, and from how many times on; none
+        where it binds up to MOST.
+        """
+        half = self._follows(node, path, name, 1.0) / 2
+        if self._follows(node, path, name, MOST) >= half:
+            return "", MOST
+        low, high = 0.0, math.log(MOST)
+        for _ in range(TURNS - 2 * self._chief):
+            middle = (low + high) / 2
+            if self._follows(node, path, name, math.exp(middle)) >= half:
+                low = middle
+            else:
+                high = middle
+        factor = math.exp(high)
+        key = path, factor
+        if key not in self._screened:
+            there = self._node(node, path, factor * STEP)  # where it has set in
+            self._screened[key] = self.moved(there, tuple(self.at(there)))
+        return _largest(self._screened[key], name, but=path)[0], factor
+
+    def _follows(self, node: Node, path: str, name: str, factor: float) -> float:
+        """Part of the time *name* that follows *path* where it is *factor* times as good."""
+        there = self._node(node, path, factor)
+        further = self._node(node, path, factor * STEP)
+        return followed(self.at(there)[name], self.at(further)[name])
+
+    def _node(self, node: Node, path: str, factor: float) -> Node:
+        if factor == 1:
+            return node
+        key = path, factor
+        if key not in self._better:
+            self._better[key] = better(node, (path,), factor)
+        return self._better[key]
+
+
+def followed(before: float, after: float) -> float:
+    """Part of a time that follows a number: the time *before*, and *after* the number was made STEP
+    times as good.
+    """
+    if before <= 0 or after <= 0 or abs(after / before - 1) < 1e-6:
+        return 0.0
+    return math.log(before / after) / math.log(STEP)
+
+
+def _groups(paths: Sequence[str]) -> list[tuple[str, ...]]:
+    """*paths* by the part of the machine that they are of."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for path in paths:
+        steps = path.split(".")
+        deep = 3 if steps[1] == "gemm_libraries" else 1 if steps[0] in ("links", "host") else 2
+        groups.setdefault(tuple(steps[:deep]), []).append(path)
+    return [tuple(group) for group in groups.values()]

@@ -1,0 +1,76 @@
+"""What binds a workload, or an iteration in its place: in full for ``explain``, in a line for
+``run``.
+"""
+
+from __future__ import annotations
+
+from c3sim.evaluation.effort import effort_of
+from c3sim.evaluation.explanation import figures_of_run
+from c3sim.evaluation.limiter import LEAST, STEP, Limit, Of, better, followed, limits
+from c3sim.evaluation.shares import Progress
+from c3sim.iterations.described import figures_of_described
+from c3sim.simulation.runs import isolated, run_once
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described
+from c3sim.spec.workload import Workload
+from c3sim.strategies.table import best_workload, strategy_name
+
+TASKS = 12  # of more, each by itself is too much to read
+SHORT_S = 0.05  # estimated time of one result: what takes no longer is searched whole by ``run``
+WALL = "wall"
+#: Parts of a machine -> numbers that are moved together where single ones take too long.
+PARTS = {
+    "the clock and its power limit": ("gpu.clock.maximum", "gpu.clock.power_limit"),
+    "memory": ("gpu.hbm.bandwidth",),
+    "links and network": ("links.bandwidth", "scale_out.bandwidth"),
+}
+
+
+def limits_of(
+    workload: Workload, node: Node, strategy: str, progress: Progress | None = None
+) -> dict[str, Limit]:
+    """What binds the wall time, the exposed communication and each operator class; of up to TASKS
+    tasks each, among the others (``task NAME``) and alone (``NAME alone``). Of an iteration, and of
+    many tasks, few numbers are moved, and what binds next is looked for of the wall time only.
+    """
+    times = _times(workload, node, strategy)
+    if isinstance(workload, Described) or len(workload.tasks) > TASKS:
+        return limits(times, node, {WALL}, progress, chief=True)
+    return limits(times, node, times(node).keys(), progress)
+
+
+def limit_line(workload: Workload, node: Node, strategy: str, wall: float) -> str:
+    """What binds the *wall* time [s], in a line: of a short run the number, and the next; of a long
+    one how much of it follows each of PARTS, from a simulation each.
+    """
+    if not isinstance(workload, Described) and effort_of(workload, node).seconds <= SHORT_S:
+        run = best_workload(strategy_name(strategy), workload, node)
+        found = limits(lambda on: {WALL: run_once(on, run, energy=False).end}, node, {WALL})
+        return f"wall {found[WALL]}"
+    times = _times(workload, node, strategy)
+    shares = []
+    for part, paths in PARTS.items():
+        there = [path for path in paths if node.scale_out or not path.startswith("scale_out")]
+        share = followed(wall, times(better(node, there, STEP))[WALL])
+        shares += [f"{100 * share:.0f} % {part}"] if share > LEAST else []
+    said = f"wall follows {', '.join(shares)}" if shares else "wall follows no rate of the node"
+    return f"{said} ('c3sim explain' names the number that binds)"
+
+
+def _times(workload: Workload, node: Node, strategy: str) -> Of:
+    """Times by name of *workload* on any node, as *strategy* has it on *node*."""
+    name = strategy_name(strategy)
+    if isinstance(workload, Described):
+        described = workload
+        return lambda on: figures_of_described(described, on, name)
+    run = best_workload(name, workload, node)
+
+    def times(on: Node) -> dict[str, float]:
+        one = run_once(on, run)
+        found = figures_of_run(one, run)
+        if len(run.tasks) <= TASKS:
+            found |= {f"task {task}": one.task(task).end for task in run.tasks}
+            found |= {f"{task} alone": isolated(on, run, task).end for task in run.tasks}
+        return found
+
+    return times

@@ -1,0 +1,92 @@
+"""What binds: found by moving numbers, on times that a reader can work out."""
+
+import pytest
+
+import c3sim
+from c3sim.api import prepare
+from c3sim.evaluation.limiter import MOST, STEP, better, candidates, limits
+from c3sim.iterations.limits import limit_line, limits_of
+
+PAIR = "gemm-beside-all-gather"
+FAST_LINKS = {"links.bandwidth": "97 GB/s"}
+IN_FLIGHT = "gpu.dma_engines.bytes_in_flight"
+
+
+@pytest.fixture(scope="module")
+def node():
+    return prepare(PAIR, None)[1]
+
+
+def test_a_time_that_is_the_slower_of_two_is_bound_by_it_until_the_other_is(node):
+    """Of links and memory, 1 s / links against 0.5 s / memory, each in times of the file's: links
+    bind until they are twice as good, found within STEP and the bisection's 9 %.
+    """
+
+    def times(on):
+        by_links = node.links.bandwidth / on.links.bandwidth
+        by_memory = 0.5 * node.gpu.hbm.bandwidth / on.gpu.hbm.bandwidth
+        return {"slower": max(by_links, by_memory)}
+
+    found = limits(times, node, {"slower"})["slower"]
+    assert (found.path, found.then) == ("links.bandwidth", "gpu.hbm.bandwidth")
+    assert found.part == pytest.approx(1.0)
+    assert 2 / STEP < found.factor < 2 * STEP
+
+
+def test_a_time_that_follows_two_numbers_has_the_part_of_each(node):
+    """3 s by the clock and 1 s by a latency: 0.75 of it follows the clock, to first order."""
+
+    def times(on):
+        by_clock = 3 * node.gpu.clock.maximum / on.gpu.clock.maximum
+        return {"sum": by_clock + on.links.latency / node.links.latency}
+
+    found = limits(times, node, {"sum"})["sum"]
+    assert found.path == "gpu.clock.maximum" and found.part == pytest.approx(0.75, abs=0.02)
+    assert found.then == "links.latency"
+
+
+def test_what_binds_for_ever_has_no_next(node):
+    found = limits(lambda on: {"time": 1 / on.links.bandwidth}, node, {"time"})["time"]
+    assert (found.path, found.then, found.factor) == ("links.bandwidth", "", MOST)
+    assert str(found).endswith("up to 16 times as good")
+
+
+def test_a_time_that_no_number_moves_is_bound_by_none(node):
+    found = limits(lambda _: {"time": 1.0}, node, {"time"})["time"]
+    assert (found.path, str(found)) == ("", "bound by no single number of the node")
+
+
+def test_every_bandwidth_and_latency_is_a_candidate_once(node):
+    paths = candidates(node)
+    assert len(paths) == len(set(paths))
+    assert {"links.bandwidth", "links.latency", "gpu.hbm.latency", IN_FLIGHT} <= set(paths)
+    assert "links.raw_bandwidth" not in paths  # nothing uses it
+    faster = better(node, ["links.latency", IN_FLIGHT], 2.0)
+    assert faster.links.latency == node.links.latency / 2
+    assert faster.gpu.dma_engines.bytes_in_flight == 2 * node.gpu.dma_engines.bytes_in_flight
+
+
+def test_doubled_engines_change_nothing_where_bytes_in_flight_bind():
+    """Links of 97 GB/s: 100 kB in flight over a loaded round trip of more than 1.9 us are less than
+    the 50.8 GB/s of an engine's data path, so twice that path changes nothing (2.47 ms); the run
+    says what binds.
+    """
+    doubled = {**FAST_LINKS, "gpu.dma_engines.bandwidth": "101.6 GB/s"}
+    one, two = (c3sim.run(PAIR, strategy="conccl", set=each) for each in (FAST_LINKS, doubled))
+    assert one.wall_s == pytest.approx(2.47e-3, rel=0.005)
+    assert two.wall_s == pytest.approx(one.wall_s, rel=0.005)
+    for given, result in ((FAST_LINKS, one), (doubled, two)):
+        workload, node = prepare(PAIR, None, given)
+        said = limit_line(workload, node, "conccl", result.wall_s)
+        assert said.startswith(f"wall bound by {IN_FLIGHT} ("), said
+
+
+def test_isolated_times_are_named_too():
+    """An all-gather on compute units over links of 48.5 GB/s is bound by them alone, a GEMM of
+    8192 by the power limit.
+    """
+    workload, node = prepare(PAIR, None)
+    found = limits_of(workload, node, "as_written")
+    assert found["gather alone"].path == "links.bandwidth"
+    assert found["gemm alone"].path == "gpu.clock.power_limit"
+    assert {"wall", "exposed", "task gemm", "task gather", "communication"} <= found.keys()

@@ -1,0 +1,102 @@
+"""What compute units give follows from who is on them, not from who could be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from law_cases import NODES, parsed
+from law_observer import Recorder
+
+from c3sim.simulation.simulate import simulate
+from c3sim.spec.hardware import Node
+
+TASKS: dict[str, dict[str, Any]] = {
+    "stream": {"kind": "stream", "pattern": "copy", "bytes": "64 MiB", "workgroups": 200},
+    "copy": {
+        "kind": "copy",
+        "destination": "gpu",
+        "executor": "kernel",
+        "bytes": "64 MiB",
+        "workgroups": 200,
+    },
+    "gemm": {"kind": "gemm", "m": 4096, "n": 4096, "k": 512},
+    "kernel": {"kind": "kernel", "read": "64 MiB", "workgroups": 200, "per_unit": 4},
+}
+
+
+def _left(node: Node) -> int:
+    """Two units of each engine: what an order over engines deals as if all were there."""
+    return 2 * node.gpu.dies.count * len(node.gpu.dies.shader_engines)
+
+
+def _masked(node: Node, task: dict[str, Any]) -> dict[str, Any]:
+    mask = f"0-{_left(node) - 1}"
+    return {"tasks": {"it": {**task, "stream": "s"}}, "streams": {"s": {"compute_units": mask}}}
+
+
+def _held(node: Node, task: dict[str, Any]) -> dict[str, Any]:
+    """The other units are held, one by each workgroup, for longer than *task* takes."""
+    units, left = node.gpu.compute_unit_count, _left(node)
+    hold = {"kind": "hold", "workgroups": units - left, "time": "100 s", "stream": "h"}
+    streams = {"h": {"compute_units": f"{left}-{units - 1}"}, "s": {}}
+    return {
+        "tasks": {"hold": hold, "it": {**task, "stream": "s"}},
+        "streams": streams,
+        "host": {"order": ["hold", "it"]},
+    }
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("name", ["teaching-4", "h200-8", "mi300x-8"])
+def test_masked_equals_held(name: str, kind: str) -> None:
+    """The same units left: the same time."""
+    node = NODES[name]
+    masked, held = (
+        simulate(node, parsed(kind, case(node, TASKS[kind]))).task("it").end
+        for case in (_masked, _held)
+    )
+    assert masked == pytest.approx(held, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["stream", "copy"])
+@pytest.mark.parametrize("name", ["teaching-4", "h200-8", "mi300x-8"])
+@pytest.mark.parametrize("workgroups", [1, 3, 32])
+def test_no_unit_passes_its_rate(name: str, kind: str, workgroups: int) -> None:
+    """Through the port of the only unit that a mask leaves to any number of workgroups."""
+    node = NODES[name]
+    case = {
+        "tasks": {"it": {**TASKS[kind], "workgroups": workgroups, "stream": "s"}},
+        "streams": {"s": {"compute_units": "0"}},
+    }
+    seen = Recorder()
+    simulate(node, parsed(kind, case), observers=[seen])
+    units = node.gpu.compute_units
+    port = max(units.l2_bandwidth, units.read_bandwidth) * node.gpu.clock.maximum
+    moved = max(
+        sum(rate * flow.tags.traffic.l2 for flow, rate in snapshot.rates if flow.tags.gpu == 0)
+        for snapshot in seen.snapshots
+    )
+    assert 0 < moved <= port * (1 + 1e-9)
+
+
+def test_few_workgroups_behind_a_kernel_stay_on_the_units_that_come_free_first() -> None:
+    """A hold has all units. 32 workgroups that wait for it, eight of which fit on a unit, fill the
+    first unit that is free, then the next: four units. On an idle GPU they spread over 32.
+
+    So they have an eighth of the rate, but for what they slowed memory and L2 by: 32 units ask for
+    half of what memory gives.
+    """
+    node = NODES["h200-8"]
+    units = node.gpu.compute_unit_count
+    task = {"kind": "kernel", "read": "64 MiB", "workgroups": 32, "per_unit": 8, "stream": "s"}
+    hold = {"kind": "hold", "workgroups": units, "time": "10 us", "stream": "h"}
+    case = {
+        "tasks": {"hold": hold, "it": task},
+        "streams": {"h": {}, "s": {}},
+        "host": {"order": ["hold", "it"]},
+    }
+    alone = simulate(node, parsed("alone", {"tasks": {"it": task}, "streams": {"s": {}}}))
+    behind = simulate(node, parsed("behind", case))
+    usual, packed = (run.task("it").end - run.task("it").start for run in (alone, behind))
+    assert 0.85 * 8 < packed / usual < 8

@@ -1,0 +1,132 @@
+"""Predicts rows of validation/frameworks/kernels.py, and compares: one JSON line for each.
+
+python tools/predict_kernels.py ROWS.jsonl NODE [--compare]
+
+ROWS says what each row is (its ``us`` are read with --compare alone). A call is predicted as the
+driver times it: CALLS of it in one stream, each behind the one before, all launched ahead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import c3sim
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.steps import Op
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.workload import Workload
+
+CALLS = 16
+MIB = 1 << 20
+#: Tensors that it reads and writes.
+MOVED = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}
+#: Of each row what tells it from others.
+SAID = ("operator", "mib", "rows", "width", "batch", "tokens", "groups", "heads", "causal")
+SAID += ("tensors", "numbers", "m", "n", "k", "dtype", "buffers")
+
+
+def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
+    """Kernels of a *row*, as iterations describe them."""
+    dtype = row["dtype"] if row["operator"] == "gemm" else "bf16"
+    o = OperatorSet.on(gpu, dtype, rms=row["operator"] == "rms-norm")
+    name = row["operator"]
+    if "mib" in row:
+        return [_elementwise(o, name, row["mib"] * MIB / 2)]
+    if name == "gemm":
+        op = o.gemm("gemm", row["m"], row["n"], row["k"])
+        warm = {"inputs": "warm"} if row["buffers"] == "warm" else {}
+        return [Op(op.name, op.task.model_copy(update=warm), op.operator)]
+    if name == "attention-of-one":
+        b, g, h = row["batch"], row["groups"], row["heads"]
+        op = o.attention("a", b, 1, h, g, 128, causal=True, context=row["tokens"] - 1)
+        return [op, *o.attention_sums("s", b, g, h, 128)]
+    if name == "attention":
+        b, t, h, d = row["batch"], row["tokens"], row["heads"], row["width"]
+        return [o.attention("a", b, t, h, h, d, causal=row["causal"])]
+    if "tensors" in row:
+        n = float(row["tensors"] * row["numbers"])
+        read, written = {"adamw-fused": (8, 6), "foreach-copy": (2, 2), "foreach-add": (4, 2)}[name]
+        return [o.over_lists("l", n, read, written)]
+    rows, width = row["rows"], row["width"]
+    if name in ("rms-norm", "layer-norm"):
+        return [o.normalisation(name, rows, width)]
+    if name == "layer-norm-input":
+        return [o.normalisation_backward("n", rows, width, 0)[0]]
+    if name == "log-softmax-fp32":
+        return [o.softmax("s", rows, width)]
+    if name == "softmax":
+        return [o.over_rows("s", rows, width, 2, 1, 1)]
+    if name == "embedding":
+        return [o.gather("g", rows, width)]
+    if name == "column-sum":
+        return [o.column_sum("c", rows, width)]
+    return []
+
+
+def _elementwise(o: OperatorSet, name: str, n: float) -> Op:
+    parts = o.parts
+    if name == "silu-strided":
+        return o.elementwise(name, n / 2, 1, 1, strided=True, flops=parts.activation_flops)
+    if name in ("transpose", "heads"):
+        return o.elementwise(name, n, 1, 1, strided=True)
+    if name == "gelu":
+        return o.elementwise(name, n, 1, 1, flops=parts.activation_flops)
+    if name == "silu":
+        return o.elementwise(name, n, 1, 1, flops=parts.silu_flops or parts.activation_flops)
+    if name == "dropout":
+        return o.dropout(name, n, 1, 1.5)
+    read, written = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}[
+        name
+    ]
+    return o.elementwise(name, n, read, written)
+
+
+def predicted(node: Any, row: dict[str, Any]) -> float | None:
+    """Us of a call; None: nothing describes it."""
+    kernels = ops(node.gpu, row)
+    if not kernels:
+        return None
+    tasks, calls = {}, CALLS
+    if row["buffers"] == "warm":  # the same task over and over finds what it left
+        calls = 1
+        kernels = [replace(op, task=op.task.model_copy(update={"repeat": CALLS})) for op in kernels]
+    for call in range(calls):
+        for number, op in enumerate(kernels):
+            tasks[f"k{call}-{number}"] = op.task.model_copy(update={"stream": "s"})
+    said = {
+        name: {**task.model_dump(mode="json", exclude_defaults=True), "kind": task.kind}
+        for name, task in tasks.items()
+    }
+    named = {"schema": 1, "name": "kernels", "host": {"launch": "graph"}}
+    workload = Workload.model_validate({**named, "tasks": said})
+    return 1e6 * c3sim.run(workload, node=node).wall_s / CALLS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=Path)
+    parser.add_argument("node")
+    parser.add_argument("--compare", action="store_true")
+    given = parser.parse_args()
+    node = c3sim.load_hardware(given.node).node
+    errors = defaultdict(list)
+    for line in given.rows.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        us = predicted(node, row)
+        said = {key: row[key] for key in SAID if key in row}
+        out = {**said, "us": us}
+        if given.compare and us is not None:
+            measured = median(row["us"])
+            out |= {"measured": measured, "error": us / measured - 1}
+            errors[row["operator"]].append(abs(us / measured - 1))
+        print(json.dumps(out), flush=True)
+
+
+if __name__ == "__main__":
+    main()
