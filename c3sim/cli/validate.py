@@ -182,7 +182,9 @@ def _verdict(
         limits = limits.for_own_records()
     own = effort.own_files(files)
     agree(effort.effort_of_lines(own, effort.PREDICT_S, jobs))
-    records = _of_suite(load(files), suite)
+    with progress() as watcher:  # seconds, of which nothing else is to be seen
+        watcher("reading records", 0, 1)
+        records = _of_suite(load(files), suite)
     nodes = nodes_for(records, node, changes)
     if own:
         added = merge(_of_suite(load(own), suite, of_many=True))

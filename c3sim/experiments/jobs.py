@@ -179,6 +179,8 @@ def in_order(
     """
     found: dict[int, Output] = kept_of(work, items)
     failed = 0
+    if watcher is not None:
+        watcher(len(found), len(items), failed)
     missing = [(number, item) for number, item in enumerate(items) if number not in found]
     with closing(in_batches(work, missing, workers)) as batches:
         for batch in batches:
