@@ -114,6 +114,12 @@ WRONG = {
         "5: tasks.dma.program[0].op: unknown value 'move'; allowed: copy, broadcast, swap, "
         "reduce, poll, atomic, fence, timestamp",
     ),
+    "a mapping for a kind": (
+        GATHER,
+        "  gather: {kind: {}, op: all_gather, size: 64 MiB}",
+        "5: tasks.gather.kind: unknown value 'a mapping'; allowed: gemm, stream, kernel, stores, "
+        "hold, collective, copy, commands, host",
+    ),
     "truncated file": (
         GATHER,
         "  gather: {kind: coll",
