@@ -6,15 +6,15 @@ InputError or InputErrors. What is returned shows itself in a notebook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import DeadlockError, InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.trust import domains
 from c3sim.iterations.described import described_on, evaluate
@@ -26,6 +26,7 @@ from c3sim.output.kit.progress import progress as progress_bar
 from c3sim.result import Result
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
+from c3sim.spec.reading import library
 from c3sim.spec.reading.building import from_mapping
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.files import kept
@@ -58,6 +59,9 @@ AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str
 AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object] | str | PathLike[str]
 
+#: What the tasks of a deadlock most often do not fit into.
+REGISTERS = "gpu.compute_units.registers"
+
 show_themselves()
 
 
@@ -73,7 +77,8 @@ def run(
     gives an :class:`c3sim.iterations.result.IterationResult`.
     """
     model, target, notes = _prepared(workload, node, set)
-    return _noted(evaluate(model, target, strategy, trace=trace), notes, model, target)
+    with _file_of_units(model.node if node is None else node):
+        return _noted(evaluate(model, target, strategy, trace=trace), notes, model, target)
 
 
 def compare(
@@ -96,7 +101,8 @@ def compare(
         if progress is not None:
             progress("strategies", number, len(asked))
         try:
-            result = evaluate(model, target, name)
+            with _file_of_units(model.node if node is None else node):
+                result = evaluate(model, target, name)
         except (InputError, InputErrors) as error:
             if strategies != "all":
                 raise
@@ -139,7 +145,7 @@ def explain(
     """
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext
-    with heard(progress, bar) as watcher:
+    with heard(progress, bar) as watcher, _file_of_units(model.node if node is None else node):
         explanation = explain_any(model, target, strategy, watcher)
         if limits:
             found = limits_of(model, target, strategy, watcher)
@@ -278,6 +284,21 @@ def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:
     return kept(load_hardware, _name_or_path(node)) if isinstance(node, str | PathLike) else node
+
+
+@contextmanager
+def _file_of_units(node: AnyNode) -> Iterator[None]:
+    """Puts the file of the compute units on a DeadlockError of tasks that never fit into one."""
+    try:
+        yield
+    except DeadlockError as error:
+        if isinstance(node, Node) and node.name in library.names("node"):
+            node = node.name
+        loaded = _opened(node)
+        if not isinstance(loaded, LoadedNode) or "compute_units" not in str(error):
+            raise
+        leaf = loaded.provenance[REGISTERS]
+        raise DeadlockError(error.waiting, f"{leaf.file}:{leaf.line}") from None
 
 
 def _plain(node: Node | LoadedNode) -> Node:

@@ -66,13 +66,16 @@ class InputErrors(C3simError):
 
 
 class DeadlockError(C3simError):
-    """Tasks are unfinished and nothing can happen: *waiting* maps each to what it waits for."""
+    """Tasks are unfinished and nothing can happen: *waiting* maps each to what it waits for. *file*
+    (and line) has what they do not fit into, if it is known.
+    """
 
-    def __init__(self, waiting: dict[str, str]):
-        super().__init__(waiting)
-        self.waiting = waiting
+    def __init__(self, waiting: dict[str, str], file: str = ""):
+        super().__init__(waiting, file)
+        self.waiting, self.file = waiting, file
 
     def __str__(self) -> str:
-        return "deadlock: " + "; ".join(
+        place = f"{self.file}: " if self.file else ""
+        return f"{place}deadlock: " + "; ".join(
             f"task {name!r} waits for {what}" for name, what in self.waiting.items()
         )

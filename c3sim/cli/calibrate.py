@@ -53,8 +53,10 @@ def calibrate(
 
     own, agree = own_files(data or []), agreeing(yes)
     agree(effort_of_lines(own, 0.0, jobs=1))
-    records = load(data or [])
     with progress() as tell:
+        tell("reading records", 0, 1)
+        records = load(data or [])
+        tell("reading records", 1, 1)
         found: Any = fit_groups(
             node,
             records,

@@ -33,8 +33,8 @@ class Guarded(TyperGroup):
         except C3simError as error:
             typer.echo(str(error), err=True)
             raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt:
-            typer.echo("c3sim: interrupted; nothing more was written", err=True)
+        except KeyboardInterrupt as interrupt:
+            typer.echo(str(interrupt) or "c3sim: interrupted; nothing more was written", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             _silence()

@@ -48,6 +48,7 @@ def optimise(
     from c3sim.cli.kinds import check_study
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.kept import resuming
     from c3sim.experiments.search import check_optuna
     from c3sim.experiments.search import optimise as search
     from c3sim.output.kit.files import check_folder
@@ -61,7 +62,7 @@ def optimise(
         check_picture(plot)
     if out:
         check_folder(out)
-    with sweep_progress("designs") as watcher:
+    with resuming(), sweep_progress("designs") as watcher:
         on, workers = load_node(node), Workers(jobs=jobs, agree=agreeing(yes))
         result = search(study, node=on, trials=trials, seed=seed, workers=workers, watcher=watcher)
     if out or plot:

@@ -82,6 +82,7 @@ def sensitivity(
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.bands import Sampler, parameters_of
     from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.kept import resuming
     from c3sim.experiments.outputs import output_name
     from c3sim.experiments.sensitivity import check_salib
     from c3sim.experiments.sensitivity import sensitivity as explore
@@ -101,7 +102,7 @@ def sensitivity(
         workers=Workers(jobs=jobs, agree=agreeing(yes)),
     )
     parameters = parameters_of(opened.node, {canonical(path) for path in changes})
-    with sweep_progress("runs") as watcher:
+    with resuming(), sweep_progress("runs") as watcher:
         result = explore(
             sampler,
             parameters,

@@ -87,6 +87,7 @@ def study(
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
     from c3sim.experiments.claims import verdicts
+    from c3sim.experiments.kept import resuming
     from c3sim.experiments.study import kind_of
     from c3sim.output.kit.files import make_folder
     from c3sim.output.kit.grid import remarks, rendered
@@ -98,7 +99,7 @@ def study(
     loaded = open_study(name)
     kind = kind_of(loaded)
     _check_outputs(loaded.study, kind, plot, out)
-    with progress() as report:
+    with resuming(), progress() as report:
         result = run_study(
             name,
             node=node,

@@ -170,6 +170,7 @@ def _verdict(
     agree: Callable[[Effort], None],
 ) -> Verdict:
     from c3sim.cli.progress import progress
+    from c3sim.experiments.kept import resuming
     from c3sim.validation.compare import effort
     from c3sim.validation.compare.bounds import FILE, load_bounds
     from c3sim.validation.compare.measurements import merge
@@ -181,14 +182,16 @@ def _verdict(
         limits = limits.for_own_records()
     own = effort.own_files(files)
     agree(effort.effort_of_lines(own, effort.PREDICT_S, jobs))
-    records = _of_suite(load(files), suite)
+    with progress() as watcher:  # seconds, of which nothing else is to be seen
+        watcher("reading records", 0, 1)
+        records = _of_suite(load(files), suite)
     nodes = nodes_for(records, node, changes)
     if own:
         added = merge(_of_suite(load(own), suite, of_many=True))
         specs = {name: loaded.node for name, loaded in nodes.items()}
         agree(effort.effort_of_measurements(added, specs, jobs))
     done, total = 0, len(merge(records))
-    with progress() as watcher:
+    with resuming(), progress() as watcher:
 
         def advance(count: int) -> None:
             nonlocal done

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
+from c3sim.experiments.kept import kept_of
 
 _LOOK = 0.5  # seconds between looks at the parent
 
@@ -176,9 +177,12 @@ def in_order(
     """*work* of every one of *items*, in their order. *work* takes and gives them by number;
     *watcher* hears of every batch, and of rows that have an ``error``.
     """
-    found: dict[int, Output] = {}
+    found: dict[int, Output] = kept_of(work, items)
     failed = 0
-    with closing(in_batches(work, list(enumerate(items)), workers)) as batches:
+    if watcher is not None:
+        watcher(len(found), len(items), failed)
+    missing = [(number, item) for number, item in enumerate(items) if number not in found]
+    with closing(in_batches(work, missing, workers)) as batches:
         for batch in batches:
             found.update(batch)
             failed += sum(

@@ -157,9 +157,7 @@ class Form:
     def _others(self, names: tuple[str, ...]) -> None:
         """A field for any path, and what is set through it."""
         with part(OTHER):
-            with put("datalist", data_part="paths"):
-                for name in names:
-                    put("option", value=name)
+            widgets.names_to_type(names, data_part="paths")
             path = widgets.entry("", **widgets.PLAIN, aria_label="name of a parameter")
             path.props["placeholder"] = "name, as c3sim show prints it"
             path.props["data-list"] = "paths"

@@ -84,9 +84,9 @@ def _serve(
     def page(request: Request) -> None:
         asked = request.url.query
         shown = from_query(asked) if "workload=" in asked else choice
-        ui.add_head_html(head())
         Lab(shown, link, bench, opened)
 
+    ui.add_head_html(head(), shared=True)
     page.__annotations__["request"] = Request  # FastAPI reads it; the name is local
     ui.page("/", title=TITLE, dark=None, language="en-US")(page)
     app.add_middleware(Guard, token=token, port=port)

@@ -7,7 +7,8 @@ the attribute it begins with (``^value``), later ones by the page's script.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from nicegui.element import Element
@@ -52,15 +53,31 @@ def choice(
     """A list to choose from: group -> value -> text; a group without a name stands by itself.
     *off*: it stands off the file's value.
     """
+    inside = []
+    for group, options in groups.items():
+        listed = "".join(_option(name, text, name == value) for name, text in options.items())
+        of = f'<optgroup label="{escape(group)}">{listed}</optgroup>'
+        inside.append(of if group else listed)
     with put("label", class_="row changed" if off else "row"):
         put("span", label)
-        with put("select") as element:
-            for group, options in groups.items():
-                with put("optgroup", label=group) if group else element:
-                    for name, text in options.items():
-                        chosen = {"selected": "selected"} if name == value else {}
-                        put("option", text, value=name, **chosen)
+        element = _filled("select", "".join(inside))
     return heard(element, "change", tell)
+
+
+def names_to_type(names: Sequence[str], **attributes: str) -> Element:
+    """The names that a field offers while one types."""
+    return _filled("datalist", "".join(_option(name) for name in names), **attributes)
+
+
+def _option(value: str, text: str = "", chosen: bool = False) -> str:
+    return f'<option value="{escape(value)}"{" selected" * chosen}>{escape(text)}</option>'
+
+
+def _filled(tag: str, inside: str, **attributes: str) -> Element:
+    """An element with this markup *inside*: as elements of their own, hundreds of options took most
+    of the memory of a tab.
+    """
+    return put(tag, innerHTML=inside, **attributes)
 
 
 def field(label: str, value: str, tell: Tell, **attributes: str) -> Element:

@@ -123,10 +123,13 @@ def inside(annotation: Any, step: str | int, value: Any = None) -> Any:
     if form.tag:
         tag = value.get(form.tag) if isinstance(value, Mapping) else None
         models = by_tag(form)
-        return inside(models[tag], step) if tag in models else None
+        return inside(models[tag], step) if isinstance(tag, str) and tag in models else None
     if form.options:
         return inside(form.options[chosen(form.options, value)], step, value)
     if form.model is not None:
+        by_others = getattr(form.model, "inside", None)  # of a model whose fields decide on others
+        if by_others is not None and (found := by_others(step, value)) is not None:
+            return found
         return annotation_of(form.model, str(step)) if step in fields_of(form.model) else None
     if form.origin is dict:
         return form.arguments[1]

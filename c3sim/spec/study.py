@@ -8,12 +8,14 @@ their own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from c3sim.spec.base import SchemaOne, Spec, Synonyms
 from c3sim.spec.fields import ByForm
+from c3sim.spec.published import check_published, model_for
 from c3sim.spec.quantities import (
     Bandwidth,
     Bytes,
@@ -404,9 +406,15 @@ class Study(Spec):
     machines: PolicyMachines | None = Field(
         None, description="of kind cache_policies: what they run on"
     )
-    published: dict[str, Any] = Field(
+    published: Annotated[dict[str, Any], AfterValidator(check_published)] = Field(
         {}, description="figures to show beside, with their source; never inputs"
     )
+
+    @classmethod
+    def inside(cls, step: object, value: Any) -> type[Spec] | None:
+        """The model of field *step* where other fields of *value* decide it."""
+        known = step == "published" and isinstance(value, Mapping)
+        return model_for(value.get("kind")) if known else None
 
     @field_validator("outputs")
     @classmethod

@@ -87,7 +87,7 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout) == (130, "")
-    assert run.stderr == "c3sim: interrupted; nothing more was written\n"
+    assert run.stderr == "c3sim: interrupted; nothing was done yet\n"
     assert files(empty) == []
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
@@ -78,11 +79,16 @@ def predict(
     *jobs* processes, 0 for as many as there are cores. The first batch is timed; the rest goes to
     other processes only if that is quicker. The result does not depend on it.
     """
-    predicted: list[Predicted] = []
-    for batch in _batches(nodes, records, jobs or os.cpu_count() or 1):
-        predicted += batch
+    from c3sim.experiments.kept import kept_of
+
+    predicted: dict[int, Predicted] = kept_of(dict(nodes), records)
+    missing = [number for number in range(len(records)) if number not in predicted]
+    progress(len(predicted))
+    ahead = iter(missing)
+    for batch in _batches(nodes, [records[n] for n in missing], jobs or os.cpu_count() or 1):
+        predicted.update(zip(islice(ahead, len(batch)), batch, strict=True))
         progress(len(batch))
-    return predicted
+    return [predicted[number] for number in range(len(records))]
 
 
 def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) -> Predicted:

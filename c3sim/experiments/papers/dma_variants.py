@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median, quantiles
 from typing import Any
 
+from c3sim.errors import InputError
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult
@@ -20,6 +21,7 @@ from c3sim.experiments.subjects.programs import beside, energies, intervals_of, 
 from c3sim.output.kit.grid import Table, remarks, tables_by
 from c3sim.output.kit.panels import Panel, panel, panels_by
 from c3sim.spec.study import Study
+from c3sim.spec.words import unknown
 
 
 def cases(asked: Asked) -> list[Case]:
@@ -51,6 +53,9 @@ def _timed(found: Row, speedups: Mapping[str, Any]) -> Row:
     times = {variant: run.time_us for variant, run in found.runs.items()}
     op, columns = found.what.collective, speedups.get("columns", {})
     theirs = speedups.get(op, {}).get(str(found.what.size_bytes), ())
+    if strange := [name for name in columns.get(op, ()) if theirs and name not in times]:
+        where = f"published.speedup.columns.{op}"
+        raise InputError(unknown("variant", strange[0], times), where)
     return Row(
         found.what,
         variants={variant: Row(time_us=time) for variant, time in times.items()},

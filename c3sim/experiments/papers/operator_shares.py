@@ -50,6 +50,8 @@ FIGURES: Mapping[str, Callable[[Row, Row, str], float]] = {
     "change": lambda row, other, classes: share(row, classes) - share(other, classes),
 }
 
+OF_CLASSES = ("share", "speedup", "change")
+
 
 def cases(asked: Asked) -> list[IterationCase]:
     return iteration_cases(asked.study, asked.nodes())
@@ -101,13 +103,12 @@ def reduce(asked: Asked, _: Sequence[IterationCase], rows: list[Row]) -> Mapping
 
 
 def beside(rows: Sequence[Row], published: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Each of *published* that *rows* can answer. Raises InputError for one of no known figure."""
+    """Each of *published* that *rows* can answer. Raises InputError for an unknown class."""
     known = {(row.node, row.configuration): row for row in rows}
     for entry in published:
-        if entry["of"] not in FIGURES:
-            raise InputError(unknown("figure", entry["of"], FIGURES), "published.claims")
         name, other = entry["configuration"], entry.get("beside")
         figure = FIGURES[entry["of"]]
+        _check_classes(entry, rows)
         simulated = {
             node: figure(row, known[node, other or name], entry.get("classes", ""))
             for (node, configuration), row in known.items()
@@ -118,6 +119,13 @@ def beside(rows: Sequence[Row], published: Sequence[Mapping[str, Any]]) -> Itera
             of |= {"beside": other} if other is not None else {}
             ends = {"low": entry.get("low"), "high": entry.get("high")}
             yield Row(**of, standing=entry["standing"], **ends, simulated=simulated)
+
+
+def _check_classes(entry: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    known = ["non-gemm", *(rows[0].shares if rows else ())]
+    for name in entry.get("classes", "").split("+") if entry["of"] in OF_CLASSES else ():
+        if name not in known:
+            raise InputError(unknown("class of operators", name, known), "published.claims")
 
 
 def tables(found: StudyResult) -> list[Table | str]:

@@ -54,6 +54,7 @@ def run_table(result: Result) -> Group:
         f"energy {figures(result.energy_j)} J, mean power {figures(power.average_w)} W "
         f"({figures(power.average_w / result.ranks.count)} W per GPU)\n"
         f"memory {size(result.memory_bytes)} per GPU, if no two tasks share a buffer"
+        f"{_uncounted(result)}"
     )
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(
@@ -67,6 +68,12 @@ def run_table(result: Result) -> Group:
         *(f"note: {note}" for note in result.notes),
         *([result.trust] if result.trust else []),
     )
+
+
+def _uncounted(result: Result) -> str:
+    """Says that kernels of any kind are left out: their bytes are traffic, read again or not."""
+    count = sum(task.kind == "kernel" for task in result.tasks.values())
+    return f"; not counted: {count} of kind kernel, whose bytes are traffic" if count else ""
 
 
 def _task_table(result: Result, unit: str, length: float) -> tuple[Table, str]:

@@ -1,0 +1,95 @@
+"""What is done of long work when it is interrupted; the same command goes on from there.
+
+Within ``resuming`` every piece of work that ends is noted. Ctrl-C writes all of them to the user's
+own cache folder, one file for each list of work, named by a hash of the work, its items and the
+code. The next start of the same work takes what is there. Work that ends leaves no file.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from c3sim.experiments.setup import code_hash
+
+HELD = "c3sim: interrupted; {done} of {total} pieces of work are kept, the same command goes on"
+NOTHING = "c3sim: interrupted; nothing was done yet"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with a line that says what is kept."""
+
+
+class Works:
+    """The lists of work of one command, as far as they are done."""
+
+    def __init__(self) -> None:
+        self.found: dict[Path, dict[int, Any]] = {}
+        self.total = 0
+
+    def of(self, work: Any, items: Sequence[Any]) -> dict[int, Any]:
+        """Results by number of the item, from an earlier start or none; the caller adds to them."""
+        from joblib import hash as hash_of  # the same in every process, also of sets
+
+        path = folder() / f"{hash_of((code_hash(), work, list(items)))}.pickle"
+        if path not in self.found:
+            self.found[path] = _read(path)
+            self.total += len(items)
+        return self.found[path]
+
+    def keep(self) -> str:
+        """Write everything; returns the line that says so."""
+        done = sum(map(len, self.found.values()))
+        if not done:
+            return NOTHING
+        folder().mkdir(parents=True, exist_ok=True)
+        for path, found in self.found.items():
+            if found:
+                part = path.with_suffix(f".{os.getpid()}")
+                part.write_bytes(pickle.dumps(found))
+                part.replace(path)
+        return HELD.format(done=done, total=self.total)
+
+    def forget(self) -> None:
+        for path in self.found:
+            path.unlink(missing_ok=True)
+
+
+_now: list[Works] = []  # of the command that runs, if it can go on
+
+
+@contextmanager
+def resuming() -> Iterator[None]:
+    """Within it, work that is interrupted is kept. Raises Interrupted instead of
+    KeyboardInterrupt.
+    """
+    works = Works()
+    _now.append(works)
+    try:
+        yield
+        works.forget()
+    except KeyboardInterrupt:
+        raise Interrupted(works.keep()) from None
+    finally:
+        _now.remove(works)
+
+
+def kept_of(work: Any, items: Sequence[Any]) -> dict[int, Any]:
+    """What is done of *work* of each of *items*, by number; outside of ``resuming`` nothing."""
+    return _now[-1].of(work, items) if _now and len(items) > 1 else {}
+
+
+def folder() -> Path:
+    """The user's own cache folder: what lies there is read back as Python objects."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "c3sim" / "interrupted"
+
+
+def _read(path: Path) -> dict[int, Any]:
+    with suppress(Exception):  # a damaged file costs the work that it has
+        return dict(pickle.loads(path.read_bytes()))
+    return {}

@@ -1,0 +1,77 @@
+"""Work that is interrupted: what is done is kept, and the same work goes on from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from c3sim.experiments.jobs import Workers, of_each
+from c3sim.experiments.kept import Interrupted, folder, resuming
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.records import load_records
+from c3sim.validation.compare.predict import predict
+
+ran: list[int] = []
+stop_at: list[int] = []
+
+
+def square(number: int) -> int:
+    if number in stop_at:
+        raise KeyboardInterrupt
+    ran.append(number)
+    return number * number
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ran.clear()
+    stop_at.clear()
+
+
+def squares(last: int) -> list[int]:
+    with resuming():
+        first = of_each(square, range(10, 13), Workers(jobs=1))
+        return first + of_each(square, range(last), Workers(jobs=1))
+
+
+def test_only_what_is_missing_runs_again() -> None:
+    """Three of the first list and two of the second are done; other work takes nothing of them."""
+    stop_at.append(2)
+    with pytest.raises(Interrupted, match="5 of 8 pieces of work are kept, the same command"):
+        squares(5)
+    stop_at.clear()
+    ran.clear()
+    assert squares(5) == [100, 121, 144, 0, 1, 4, 9, 16] and ran == [2, 3, 4]
+    assert list(folder().iterdir()) == []
+    ran.clear()
+    squares(5)
+    assert ran == [10, 11, 12, 0, 1, 2, 3, 4]
+
+
+def test_without_anything_done_nothing_is_kept() -> None:
+    stop_at.append(10)
+    with pytest.raises(Interrupted, match="nothing was done yet"):
+        squares(5)
+    assert not folder().exists()
+
+
+def test_a_validation_goes_on() -> None:
+    """Of sixty records a batch of twenty-five is done when Ctrl-C comes."""
+    file = Path(__file__).parents[2] / "validation/data/h200/power-run1.jsonl"
+    records = (load_records(file) * 60)[:60]
+    nodes = {record.node: load_hardware(record.node).node for record in records}
+    heard: list[int] = []
+
+    def tell(count: int) -> None:
+        heard.append(count)
+        if count and len(heard) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="25 of 60"), resuming():
+        predict(nodes, records, 1, tell)
+    heard.clear()
+    with resuming():
+        again = predict(nodes, records, 1, heard.append)
+    assert heard == [25, 25, 10] and again == predict(nodes, records, 1)
