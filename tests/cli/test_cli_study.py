@@ -62,6 +62,33 @@ def test_the_answer_is_a_band_unless_it_is_not_wanted(cli, two):
     assert "answer" not in json.loads(cli("study", two, "--no-band", "--json").stdout)
 
 
+def test_the_answer_fits_a_screen_and_the_rest_is_named(cli, two, monkeypatch):
+    """80 characters, as in a pipe: means, band, published mean and verdict, no scenario; ``--full``
+    and the file have those of every scenario too.
+    """
+    monkeypatch.setenv("COLUMNS", "80")
+    Path(two).write_text(C3 + BAND, encoding="utf-8")
+    lines = cli("study", two, "--draws", "1").stdout.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    shown = "\n".join(lines)
+    assert all(word in shown for word in ("as run", "published", "verdict", "--full", "--verdict"))
+    assert "per scenario" not in shown
+    full = cli("study", two, "--draws", "1", "--full", "--out", "here").stdout
+    assert "per scenario" in full and max(map(len, full.splitlines())) <= 80
+    assert "left out at 80 characters: " in full
+    written = Path("here/two.txt").read_text(encoding="utf-8")
+    assert "per scenario" in written and "left out" not in written
+
+
+def test_the_answer_of_a_kind_without_claims_is_its_first_table(cli, empty):
+    """20 points under one strategy: 15 rows, and how many more there are."""
+    sizes = ", ".join(f"{size} MiB" for size in range(1, 21))
+    text = SWEEP.replace("16 MiB, 64 MiB", sizes).replace("[base, sp]", "[base]")
+    Path("sweep.yaml").write_text(text, encoding="utf-8")
+    assert "5 more rows: --full" in cli("study", "sweep.yaml").stdout
+    assert "more rows" not in cli("study", "sweep.yaml", "--full").stdout
+
+
 def test_out_leaves_table_data_and_picture(cli, two, empty):
     result = cli("study", two, "--out", "deep/results")
     folder = Path("deep/results")
