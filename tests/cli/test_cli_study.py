@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from c3sim.experiments.claims import brief
+from c3sim.output.kit.grid import Table
+
 SWEEP = """\
 schema: 1
 name: sweep
@@ -80,13 +83,22 @@ def test_the_answer_fits_a_screen_and_the_rest_is_named(cli, two, monkeypatch):
     assert "per scenario" in written and "left out" not in written
 
 
-def test_the_answer_of_a_kind_without_claims_is_its_first_table(cli, empty):
-    """20 points under one strategy: 15 rows, and how many more there are."""
-    sizes = ", ".join(f"{size} MiB" for size in range(1, 21))
-    text = SWEEP.replace("16 MiB, 64 MiB", sizes).replace("[base, sp]", "[base]")
-    Path("sweep.yaml").write_text(text, encoding="utf-8")
-    assert "5 more rows: --full" in cli("study", "sweep.yaml").stdout
-    assert "more rows" not in cli("study", "sweep.yaml", "--full").stdout
+def test_the_answer_of_a_sweep_is_the_mean_of_each_output(cli, sweep):
+    """Two sizes under base and sp: (a + b) / 2 of each, in a row of its own."""
+    rows = json.loads(cli("study", sweep, "--json").stdout)["rows"]
+    lines = cli("study", sweep).stdout.splitlines()
+    for name in ("base", "sp"):
+        times = [row["wall_s"] for row in rows if row["strategy"] == name]
+        (words,) = (line.split() for line in lines if line.startswith(name + " "))
+        assert words[1] == "2" and float(words[2]) == pytest.approx(sum(times) / 2, rel=1e-3)
+    assert "16 MiB" in cli("study", sweep, "--full").stdout
+
+
+def test_more_rows_than_a_screen_has_are_counted():
+    rows = [{"claim": str(number), "standing": "quoted"} for number in range(20)]
+    table = brief(Table("t", rows, ["claim", "standing"], "note"), rows=15)
+    assert (len(table.rows), table.columns) == (15, ["claim"])
+    assert table.note == "5 more rows: --full\nnote"
 
 
 def test_out_leaves_table_data_and_picture(cli, two, empty):
