@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from c3sim.experiments.claims import Claim
     from c3sim.experiments.study import Kind, StudyResult
+    from c3sim.output.kit.grid import Table
     from c3sim.spec.study import Study
-
-WIDTH = 160  # characters of the tables that --out writes
 
 
 def study(
@@ -67,13 +67,17 @@ def study(
             "--verdict", help="Published figures only: each beside that here, and whether it holds."
         ),
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every table, not the answer alone.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run a study: all its scenarios under all its strategies.
+    """Run a study: all its scenarios under all its strategies. Prints the answer, on one screen.
 
     \b
     Examples:
       c3sim study conccl
+      c3sim study conccl --full
       c3sim study conccl --out results
       c3sim study conccl --draws 200
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
@@ -86,12 +90,11 @@ def study(
     """
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
-    from c3sim.experiments.claims import verdicts
     from c3sim.experiments.kept import resuming
     from c3sim.experiments.study import kind_of
     from c3sim.output.kit.files import make_folder
-    from c3sim.output.kit.grid import remarks, rendered
-    from c3sim.output.kit.layout import show
+    from c3sim.output.kit.grid import rendered
+    from c3sim.output.kit.layout import PIPE, WIDE, show
     from c3sim.spec.reading.library import names
     from c3sim.spec.reading.loading import open_study
 
@@ -111,26 +114,59 @@ def study(
             agree=agreeing(yes or (name in names("study") and draws is None and not values)),
         )
     claims = _claims(kind, result)
-    tables = []
-    if verdict and not as_json:
-        tables = rendered([verdicts(result.title, claims, remarks(result.get("published", {})))])
-    elif out or not as_json:
-        more = [verdicts(result.title, claims)] if claims else []
-        tables = rendered([*kind.tables(result), *more])
     if plot:
         kind.picture(result, plot)
         say(f"wrote {plot}")
     if out:
         base = make_folder(out) / result.name
-        _write(result, tables, base)
+        _write(result, rendered(_tables(kind, result, claims)), base)
         if kind.panels is not None:
             kind.picture(result, f"{base}.png")
             say(f"wrote {base}.png")
     if as_json:
         emit_json({"claims": [each.to_dict() for each in claims]} if verdict else result.to_dict())
         return
-    for table in tables:
-        show(table)
+    parts = _tables(kind, result, claims) if full else _summary(kind, result, claims, out)
+    if verdict:
+        parts = [_verdicts(result, claims)]
+    for table in rendered(parts):
+        show(table, piped=WIDE if full else PIPE)
+
+
+def _tables(kind: Kind, result: StudyResult, claims: list[Claim]) -> list[Table | str]:
+    """Every table of *result*, that of its *claims* at the end."""
+    return [*kind.tables(result), *([_verdicts(result, claims)] if claims else [])]
+
+
+def _verdicts(result: StudyResult, claims: list[Claim]) -> Table:
+    from c3sim.experiments.claims import verdicts
+    from c3sim.output.kit.grid import remarks
+
+    return verdicts(result.title, claims, remarks(result.get("published", {})))
+
+
+def _summary(
+    kind: Kind, result: StudyResult, claims: list[Claim], out: str | None
+) -> list[Table | str]:
+    """The answer: the table that the *kind* names, or that of *claims*, or its first; and where the
+    rest lies.
+    """
+    from c3sim.experiments.claims import brief, verdicts
+
+    if kind.summary is not None:
+        parts = kind.summary(result)
+    elif claims:
+        parts = [brief(verdicts(result.title, claims))]
+    else:
+        tables = (each for each in kind.tables(result) if not isinstance(each, str))
+        parts = [brief(each) for each in islice(tables, 1)]
+    known = "; --verdict: each published figure" if claims else ""
+    where = f"in {Path(out) / result.name}" if out else f"--out DIR writes {result.name}"
+    picture = ".png (picture), " if kind.panels is not None else ""
+    return [
+        *parts,
+        f"--full: every table{known}\n{where}: {picture}.txt (every table), .json (data)",
+    ]
 
 
 def _claims(kind: Kind, result: StudyResult) -> list[Claim]:
@@ -173,9 +209,10 @@ def _write(result: StudyResult, tables: list[RenderableType], base: Path) -> Non
     from rich.console import Console
 
     from c3sim.output.kit.files import write_text
+    from c3sim.output.kit.layout import WIDE
 
     text = StringIO()
-    Console(file=text, width=WIDTH, color_system=None).print(*tables, sep="\n")
+    Console(file=text, width=WIDE, color_system=None).print(*tables, sep="\n")
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     write_text(f"{base}.txt", "\n".join(lines) + "\n")
     data = json.dumps(result.to_dict(), indent=2, allow_nan=False)

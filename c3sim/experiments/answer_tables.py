@@ -33,6 +33,17 @@ def answer_tables(answer: Row, title: str) -> list[Table | str]:
     return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
 
 
+def summary_table(answer: Row, title: str) -> Table:
+    """Each mean as run, its band, the published one, a verdict; and what that says in all."""
+    lines = [
+        {"strategy": name, **band, "range": _ends([band.low, band.high])}
+        for name, band in answer.strategies.items()
+    ]
+    columns = ["strategy", "usual %0 as as run", "range > as band\n(%)", "published %0", "verdict"]
+    said = [line for line in _verdict(answer) if line.startswith(("band:", "verdict:"))]
+    return Table(f"{title}: mean fraction of ideal", lines, columns, "\n".join(said))
+
+
 def _ends(band: Sequence[float] | None) -> str | None:
     return None if band is None else " to ".join(percent(end, 0) for end in band)
 
@@ -87,7 +98,7 @@ def _lost_table(answer: Row, title: str) -> Table:
     drawn = answer.drawn
     note = (
         f"means over {', '.join(drawn.some)}; alone: what it takes alone against the yardstick;"
-        " waiting: workgroups that lack\ncompute units; together: what is lost to several at once;"
+        " waiting: workgroups that lack compute units; together: what is lost to several at once;"
         " 100 + alone - the others = fraction"
     )
     columns = ["strategy", "alone %", "waiting %", "memory %", "links %", "clock %", "together %"]

@@ -61,6 +61,17 @@ def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
     return Claim(what=what, ours=ours, low=ends[0], high=ends[1], **more)
 
 
+def brief(table: Table, rows: int = 15) -> Table:
+    """*table* with no more than so many *rows*, and how many more there are."""
+    more = len(table.rows) - rows
+    out = {"standing", "decided by"}
+    if not any(row.get("band") for row in table.rows):
+        out.add("band >")
+    note = f"{more} more rows: --full\n{table.note}" if more > 0 else table.note
+    left = [each for each in table.columns if each not in out]
+    return table._replace(rows=table.rows[:rows], columns=left, note=note)
+
+
 def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
     """A row per claim: the published figure, ours, the band, whether it holds, what decides."""
     from c3sim.output.kit.grid import shown

@@ -7,6 +7,8 @@ anybody's package that names it as an entry point of the group ``c3sim.studies``
     row(case, study)            the numbers of one case, by name; other processes may run it
     reduce(asked, cases, rows)  the entries of the result, of which ``rows`` is its frame
     tables(found)               tables and lines of text, what matters most last
+    summary(found)              the answer, a table and lines of text; may be left out: then it is
+                                the table of claims, or the first of ``tables``
     claims(found)               published figures beside those here; may be left out
     panels(found)               the picture; may be left out
 
@@ -164,6 +166,7 @@ class Kind:
     row: Callable[[Any, Study], Row]
     reduce: Callable[[Asked, Sequence[Any], list[Row]], Mapping[str, Any]]
     tables: Callable[[StudyResult], list[Table | str]]
+    summary: Callable[[StudyResult], list[Table | str]] | None
     claims: Callable[[StudyResult], Iterable[Claim]] | None
     panels: Callable[[StudyResult], list[Panel]] | None
     effort: Callable[[Asked, Sequence[Any]], tuple[Effort, int]]
@@ -212,6 +215,7 @@ def named_kind(name: str) -> Kind:
         row=module.row,
         reduce=module.reduce,
         tables=module.tables,
+        summary=getattr(module, "summary", None),
         claims=getattr(module, "claims", None),
         panels=getattr(module, "panels", None),
         effort=getattr(module, "effort", _effort),

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
-    """An empty working directory."""
+    """An empty working directory, and lines so wide that no table leaves out a column."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
     return tmp_path
 
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from c3sim.experiments.claims import brief
+from c3sim.output.kit.grid import Table
+
 SWEEP = """\
 schema: 1
 name: sweep
@@ -60,6 +63,42 @@ def test_the_answer_is_a_band_unless_it_is_not_wanted(cli, two):
     assert row["low"] <= row["median"] <= row["high"]
     assert "verdict: 0 of 1 published means" in cli("study", two, "--draws", "1").stdout
     assert "answer" not in json.loads(cli("study", two, "--no-band", "--json").stdout)
+
+
+def test_the_answer_fits_a_screen_and_the_rest_is_named(cli, two, monkeypatch):
+    """80 characters, as in a pipe: means, band, published mean and verdict, no scenario; ``--full``
+    and the file have those of every scenario too.
+    """
+    monkeypatch.setenv("COLUMNS", "80")
+    Path(two).write_text(C3 + BAND, encoding="utf-8")
+    lines = cli("study", two, "--draws", "1").stdout.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    shown = "\n".join(lines)
+    assert all(word in shown for word in ("as run", "published", "verdict", "--full", "--verdict"))
+    assert "per scenario" not in shown
+    full = cli("study", two, "--draws", "1", "--full", "--out", "here").stdout
+    assert "per scenario" in full and max(map(len, full.splitlines())) <= 80
+    assert "left out at 80 characters: " in full
+    written = Path("here/two.txt").read_text(encoding="utf-8")
+    assert "per scenario" in written and "left out" not in written
+
+
+def test_the_answer_of_a_sweep_is_the_mean_of_each_output(cli, sweep):
+    """Two sizes under base and sp: (a + b) / 2 of each, in a row of its own."""
+    rows = json.loads(cli("study", sweep, "--json").stdout)["rows"]
+    lines = cli("study", sweep).stdout.splitlines()
+    for name in ("base", "sp"):
+        times = [row["wall_s"] for row in rows if row["strategy"] == name]
+        (words,) = (line.split() for line in lines if line.startswith(name + " "))
+        assert words[1] == "2" and float(words[2]) == pytest.approx(sum(times) / 2, rel=1e-3)
+    assert "16 MiB" in cli("study", sweep, "--full").stdout
+
+
+def test_more_rows_than_a_screen_has_are_counted():
+    rows = [{"claim": str(number), "standing": "quoted"} for number in range(20)]
+    table = brief(Table("t", rows, ["claim", "standing"], "note"), rows=15)
+    assert (len(table.rows), table.columns) == (15, ["claim"])
+    assert table.note == "5 more rows: --full\nnote"
 
 
 def test_out_leaves_table_data_and_picture(cli, two, empty):

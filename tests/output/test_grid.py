@@ -29,6 +29,21 @@ def test_a_star_is_a_column_for_every_entry_of_any_row() -> None:
     ]
 
 
+def test_what_does_not_fit_is_left_out_and_named() -> None:
+    """Name, two numbers and words of 5 letters need 4 + 9 + 9 + 5, and 3 * 2 + 1 between and behind
+    them: 34. At 49 all are there, the words on several lines; at 30 the last number is left out.
+    """
+    rows = [{"name": "gemm", "first": 123456789, "other": 987654321, "many": "four words " * 4}]
+    table = Table("title", rows, ["name", "many", "first", "other"])
+    for width, numbers in ((49, ["123456789", "987654321"]), (30, ["123456789"])):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(grid(table))
+        text = console.file.getvalue()
+        assert max(map(len, text.splitlines())) <= width
+        assert [each for each in ("123456789", "987654321") if each in text] == numbers
+        assert ("left out at 30 characters: other" in " ".join(text.split())) == (width == 30)
+
+
 def test_a_path_may_be_the_name_of_an_entry() -> None:
     rows = [{"task.gather.size": "16 MiB", "x": 3}]
     assert lines(Table("t", rows, ["task.gather.size as size", "x"]))[-1] == ["16", "MiB", "3"]

@@ -15,7 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.answer import answer_of
-from c3sim.experiments.answer_tables import answer_tables, most_of
+from c3sim.experiments.answer_tables import answer_tables, most_of, summary_table
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.pairs import classify, isolated_pair
@@ -109,6 +109,20 @@ def tables(found: StudyResult) -> list[Table | str]:
     title = f"{found.title}: strategies over {len(found.scenarios)} scenarios"
     parts += [Table(title, lines, columns, note), "\n".join(_remarks(found))]
     return [*parts, *(answer_tables(found.answer, found.title) if "answer" in found else ())]
+
+
+def summary(found: StudyResult) -> list[Table | str]:
+    """Means as run, bands, published means, verdicts; of a run without a band means alone."""
+    if "answer" in found and found.answer.strategies:
+        return [summary_table(found.answer, found.title), FRACTION_EXPLAINED]
+    columns = ["strategy", "mean_fraction_of_ideal % as as run", "mean_speedup x"]
+    lines = [
+        {"strategy": name, **each, "published": _published(found, name)}
+        for name, each in found.strategies.items()
+    ]
+    columns += ["published %"] * any(line["published"] is not None for line in lines)
+    title = f"{found.title}: mean fraction of ideal, {len(found.scenarios)} scenarios"
+    return [Table(title, lines, columns, FRACTION_EXPLAINED)]
 
 
 def _published(found: StudyResult, name: str) -> float | None:

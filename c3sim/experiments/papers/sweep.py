@@ -13,7 +13,7 @@ from typing import Any
 from c3sim.evaluation.notes import auto_loss
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.outputs import read_output
-from c3sim.experiments.study import Asked, Row, StudyResult
+from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.iterations.described import evaluate
 from c3sim.output.kit.grid import Table
 from c3sim.result import Result
@@ -80,6 +80,20 @@ def tables(found: StudyResult) -> list[Table | str]:
     """A row per case and strategy, words on the left, numbers on the right."""
     columns = [f"{name} as {name}" for name in (found.rows[0] if found.rows else ())]
     return [Table(found.title, found.rows, columns, "_s: seconds; _j: joules")]
+
+
+def summary(found: StudyResult) -> list[Table | str]:
+    """A row per strategy: the mean of each output over its cases."""
+    lines = []
+    for name, rows in grouped(found.rows, lambda row: row["strategy"]).items():
+        names = list(rows[0])
+        outputs = names[names.index("strategy") + 1 :]
+        numbers = [each for each in outputs if not isinstance(rows[0][each], str)]
+        means = {each: _mean([row[each] for row in rows]) for each in numbers}
+        lines.append({"strategy": name, "cases": len(rows), **means})
+    columns = [f"{name} as {name}" for name in dict.fromkeys(key for one in lines for key in one)]
+    note = "means over all cases; _s: seconds; _j: joules"
+    return [Table(found.title, lines, columns, note)]
 
 
 #: A loss up to which the choice of the heuristics is the best one: rounding.

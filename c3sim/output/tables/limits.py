@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 EXPLAINED = (
     f"follows: part of the time that follows the number, simulated with one {STEP:g} times as good"
-    " (a bandwidth larger, a latency shorter);\nmore than 100 %: the time is a rest of others."
+    " (a bandwidth larger, a latency shorter); more than 100 %: the time is a rest of others."
     " next: binds once the first is so many times as good"
 )
 

@@ -87,16 +87,22 @@ def test_narrow_terminals_lose_nothing(result, width):
         assert figure in squeezed
 
 
-def test_a_pipe_gets_unfolded_lines_unless_told_its_width(result, explanation, capsys, monkeypatch):
+def test_a_pipe_gets_lines_of_80_characters_unless_told_its_width(
+    result, explanation, capsys, monkeypatch
+):
+    """No cell is folded: the columns that do not fit, numbers at the right, are named."""
     monkeypatch.delenv("COLUMNS", raising=False)
     show(tables.run_table(result))
     show(tables.compare_table([result]))
     show(tables.explain_table(explanation))
     out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) > 80 and "\x1b" not in out
-    monkeypatch.setenv("COLUMNS", "60")
-    show(tables.run_table(result))
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+    assert max(map(len, out.splitlines())) <= 80 and "\x1b" not in out
+    assert "collective" in out and "left out at 80 characters: ran slower (ms), energy (J)" in out
+    for width, left_out in ((60, True), (160, False)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        show(tables.run_table(result))
+        out = capsys.readouterr().out
+        assert max(map(len, out.splitlines())) <= width and ("left out at" in out) == left_out
 
 
 def test_the_energy_of_a_run_is_a_row_per_component_and_a_column_per_task(result):
