@@ -34,7 +34,7 @@ EXCEPTIONS |= {
     (FASTER, f"mi300x-cluster: {case}"): (
         "two parts are in two phases at once: the one in the node, which links no longer hold up,"
         " loads the memory that the one between nodes needs as well, and that one ends last"
-        " (decision 57)"
+        " (decision 55)"
     )
     for case in ("all_reduce, hierarchical", "packaged all-reduce-across-nodes")
 }
