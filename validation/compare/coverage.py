@@ -89,11 +89,11 @@ class Sight:
 
 
 def numbers_of(nodes: Mapping[str, LoadedNode], only: str = "") -> list[Number]:
-    """The numbers of *nodes*, once each; *only* those whose path is *only* or lies below it. Raises
-    InputError where there is none.
+    """The numbers of *nodes*, once each, with nodes that are like no other first; *only* those whose
+    path is *only* or lies below it. Raises InputError where there is none.
     """
     known: dict[tuple[str, str], Number] = {}
-    for name, loaded in nodes.items():
+    for name, loaded in sorted(nodes.items(), key=lambda each: bool(each[1].like)):
         for path, leaf in loaded.provenance.items():
             value = leaf.value
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
