@@ -89,8 +89,8 @@ class Sight:
 
 
 def numbers_of(nodes: Mapping[str, LoadedNode], only: str = "") -> list[Number]:
-    """The numbers of *nodes*, once each, with nodes that are like no other first; *only* those whose
-    path is *only* or lies below it. Raises InputError where there is none.
+    """The numbers of *nodes*, once each, with nodes that are like no other first; *only* those
+    whose path is *only* or lies below it. Raises InputError where there is none.
     """
     known: dict[tuple[str, str], Number] = {}
     for name, loaded in sorted(nodes.items(), key=lambda each: bool(each[1].like)):
