@@ -67,9 +67,11 @@ def test_a_filter_changes_count_table_and_chart(tab: Page):
 
 
 def test_an_output_can_be_limited(tab: Page, table):
+    which = "document.querySelector('[aria-label=\"output to limit\"]')"
     limit = "document.querySelector('input[type=number]')"
     tab.evaluate(
-        f"{limit}.value = '50'; {limit}.dispatchEvent(new Event('input', {{bubbles: true}}))"
+        f"{which}.value = 'fraction_of_ideal'; {limit}.value = '50';"
+        f" {limit}.dispatchEvent(new Event('input', {{bubbles: true}}))"
     )
     fast = sum(
         1

@@ -109,7 +109,7 @@ def test_repeats_are_compared_once_by_their_mean():
 
 
 def test_repeats_show_in_table_and_report(tmp_path, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
     file = write(
         tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)), pair_line(270, 800, (480, 1000))
     )

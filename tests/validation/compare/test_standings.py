@@ -41,7 +41,11 @@ def test_a_word_of_its_own_is_refused_with_file_and_line(tmp_path):
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ("    predictions: ", "    reread: ", "a suite that is 'blind' needs 'predictions'"),
+        (
+            "    standing: reread",
+            "    standing: blind",
+            "a suite that is 'blind' needs 'predictions'",
+        ),
         ("    reread: ", "    predictions: ", "a suite that is 'reread' has no 'predictions'"),
         ("    runs: others\n", "", "missing field 'runs'"),
     ],
