@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
@@ -162,6 +162,17 @@ class Sourced(Spec):
 
 def _parts(text: str, sign: str) -> list[str]:
     return [part.strip() for part in text.split(sign)]
+
+
+@cache
+def _law(text: str) -> Mapping[str, float]:
+    factors = map(FACTOR.fullmatch, _parts(text, "*"))
+    return {e["path"]: float(e["power"] or 1) for e in factors if e and e["path"] != NOTHING}
+
+
+@cache
+def _paths(text: str) -> tuple[str, ...]:
+    return tuple(_parts(text, ",")) if text else ()
 
 
 class Entry(NamedTuple):
@@ -342,17 +353,14 @@ class Leaf:
         return tuple(_parts(self.fitted, "+")) if self.fitted else ()
 
     @property
-    def law(self) -> dict[str, float]:
+    def law(self) -> Mapping[str, float]:
         """Path of each number that it scales with -> power."""
-        factors = map(FACTOR.fullmatch, _parts(self.scales_with, "*"))
-        powers = {each["path"]: float(each["power"] or 1) for each in factors if each}
-        powers.pop(NOTHING, None)
-        return powers
+        return _law(self.scales_with)
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """Paths of numbers, or of parts, that it changes with by no known law."""
-        return tuple(_parts(self.depends_on, ",")) if self.depends_on else ()
+        return _paths(self.depends_on)
 
 
 def in_file_units(leaf: Leaf, value: float) -> str:

@@ -196,11 +196,13 @@ def left_behind(
             moved[path] = Moved(path=path, was=leaves[path].text, now=text)
     found = []
     for path, leaf in leaves.items():
+        if path in moved or not (leaf.scales_with or leaf.depends_on):
+            continue
         of = (*leaf.law, *leaf.unknown)
         causes = tuple(
             each
             for at, each in moved.items()
-            if path not in moved and any(at == part or at.startswith(f"{part}.") for part in of)
+            if any(at == part or at.startswith(f"{part}.") for part in of)
         )
         if causes:
             found.append(
