@@ -158,6 +158,7 @@ def _notes(
             f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
             " kernels would shorten the iteration"
         )
+    notes += getattr(planned.model, "left_out", ())
     if simulated < planned.own_layers:
         notes.append(
             f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
