@@ -27,6 +27,7 @@ from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.layers import Share
+from c3sim.iterations.load import Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
@@ -129,6 +130,7 @@ class Plan:
             split=split is not None and split.sequence,
             expert=self.expert,
             training=self.iteration.phase == "training",
+            load=Load(self.iteration.mixture.skew, self.iteration.mixture.seed),
         )
         return transformer_units(
             self.operators,
@@ -199,9 +201,9 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, batches: int
         return
     if iteration.tokens is None and iteration.phase != "decode":
         raise InputError("missing: how many tokens a sequence has", "tokens")
-    for what in ("heads", "ffn"):
+    for what in ("heads", "ffn", "dense_ffn", "shared_ffn"):
         count = getattr(model, what)
-        if count % mesh.tensor:
+        if (count or 0) % mesh.tensor:
             raise InputError(
                 f"{count} {what} of {model.name} do not divide by {mesh.tensor} GPUs", "parallel"
             )
@@ -255,9 +257,8 @@ def _build(planned: Plan, layers: int) -> Built:
     builder.recorded = iteration.phase == "training"
     units = planned.units()
     fsdp = planned.kinds.get("fsdp")
-    pieces = (
-        units.layer.pieces(fsdp.pieces) * layers if fsdp and layers else (units.layer,) * layers
-    )
+    count = fsdp.pieces if fsdp else 1
+    pieces = [piece for layer in units.each[:layers] for piece in layer.pieces(count)]
     _pass(planned, builder, [units.start, *pieces, units.end])
     return Built(
         workload=Workload(

@@ -7,7 +7,7 @@
     activations   what forward operators write and the backward pass reads, all layers; with
                   checkpointing the inputs of all layers and the inside of one
     logits        three tensors of 4 byte numbers, where there is a loss
-    keys, values  of all tokens, where tokens are generated
+    keys, values  of all tokens, or of a window, or their latent vectors, where tokens are generated
 
 What allocators and libraries need beside that is not counted.
 """
@@ -44,7 +44,9 @@ def memory_bytes(planned: Plan) -> float:
 
 def _activations(planned: Plan) -> float:
     units, iteration = planned.units(), planned.iteration
-    inside, ends = _written(units.layer), _written(units.start) + _written(units.end)
+    written = {id(unit): _written(unit) for unit in units.each}
+    inside = max(written.values(), default=0.0)
+    ends = _written(units.start) + _written(units.end)
     if iteration.phase != "training":
         return max(inside, ends)
     in_flight = min(planned.micro_batches, planned.stages)
@@ -54,7 +56,7 @@ def _activations(planned: Plan) -> float:
         fsdp = planned.kinds.get("fsdp")
         pieces = fsdp.pieces if fsdp else 1
         return in_flight * units.layers * pieces * kept + inside + ends
-    return in_flight * units.layers * inside + ends
+    return in_flight * sum(written[id(unit)] for unit in units.each) + ends
 
 
 def _written(unit: Unit) -> float:
@@ -74,8 +76,10 @@ def _keys(planned: Plan) -> float:
     iteration, model = planned.iteration, planned.model
     if iteration.phase not in ("prefill", "decode") or isinstance(model, Dlrm):
         return 0.0
-    tokens = iteration.batch * (iteration.length + iteration.context)
-    heads = max(1, model.kv_heads // planned.tensor)
-    return float(
-        2 * heads * model.head_dim * planned.operators.element * tokens * planned.own_layers
-    )
+    tokens = iteration.length + iteration.context
+    windows = (model.kind_of(index).window for index in range(planned.own_layers))
+    kept = sum(min(tokens, window or tokens) for window in windows)
+    numbers = model.kv_numbers
+    if model.latent is None:
+        numbers = numbers // model.kv_heads * max(1, model.kv_heads // planned.tensor)
+    return float(iteration.batch * kept * numbers * planned.operators.element)
