@@ -90,9 +90,7 @@ class Case:
         model, x, past, place = self.model().eval(), self.given(), None, 0
         if self.phase == "decode":
             place = self.about["context"]
-            groups = max(1, self.sizes["kv_heads"] // self.part)
-            shape = (self.about["batch"], groups, place + 1, self.sizes["head_dim"])
-            past = [(torch.randn(*shape, **BF16), torch.randn(*shape, **BF16))] * len(model.layers)
+            past = [model.layers[0].past(self.about["batch"], place + 1)] * len(model.layers)
 
         def once() -> None:
             with torch.no_grad():
