@@ -113,7 +113,8 @@ class OperatorSet:
 
         With queries and keys of d numbers and values of v, forward 2 d + 2 v FLOP for each pair of
         tokens and query head (q k, p v), backward 6 d + 4 v (scores again, and four products of
-        gradients): arXiv 2307.08691, section 3.1. Pairs come in whole tiles; causal ones above the
+        gradients): arXiv 2307.08691, section 3.1; of these the model does not need the scores once
+        more. Pairs come in whole tiles; causal ones above the
         diagonal and those before the window are left out, on the edges they are computed whole.
         Forward reads q, k, v and writes the output. Backward reads q, k, v and the output's
         gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
@@ -151,7 +152,8 @@ class OperatorSet:
             per_unit=1,
         )
         exact = pairs_seen(tokens, context, window) if causal else pairs
-        return Op(name, task, "attention", per_pair * exact)
+        needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * heads * sequences
+        return Op(name, task, "attention", needed * exact)
 
     def _attention_part(self, width: int, *, backward: bool) -> float:
         """Part of the matrix peak."""

@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.spec.base import Reading
+from c3sim.spec.models import Transformer
 from c3sim.spec.reading.documents import Document, Place, Step
+from c3sim.spec.reading.mistakes import read
 from c3sim.spec.words import unknown
 
 Fields = Mapping[str, Any]
@@ -66,7 +69,7 @@ NOT_COUNTED: dict[str, tuple[tuple[Any, ...], str]] = {
     "attn_logit_softcapping": ((None,), "the cap of attention scores"),
     "final_logit_softcapping": ((None,), "the cap of logits"),
     "num_nextn_predict_layers": ((0,), "layers that predict further tokens"),
-    "quantization_config": ((None,), "weights in fewer bytes; say precision: fp8"),
+    "quantization_config": ((None,), "a GEMM in fewer bits, without precision: fp8,"),
     "vision_config": ((None,), "the part that sees pictures"),
     "use_bidirectional_attention": ((False, None), "attention of both directions"),
 }
@@ -213,14 +216,15 @@ DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 OURS = ("schema", "name", "description", "source")
 
 
-def as_model(document: Document) -> Document:
-    """The fields of a Transformer, each with the place of the field of *document*, a config, that
-    says it. Raises InputErrors: what is missing, and what is not modelled.
+def read_config(document: Document) -> Transformer:
+    """The model that *document*, a config, describes. Raises InputErrors: what is missing, wrong,
+    and not modelled, by its names.
     """
     data, where = dict(document.data), document.data
     if isinstance(inner := data.get("text_config"), Mapping):  # beside a part that sees pictures
         beside = {key: data[key] for key in ("vision_config", *OURS) if key in data}
         data, where = {"model_type": f"{data.get('model_type')}_text", **inner, **beside}, inner
+    place = document.place
     kind = data.get("model_type")
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
@@ -230,17 +234,21 @@ def as_model(document: Document) -> Document:
         names = {**OF_ALL, **family.renamed}
         made, errors = _made(given, family, names)
     if errors:
-        file, around = document.place.file, document.place
         raise InputErrors(
-            InputError(e.message, e.path, file, document.place_of(where, e.path, around).line)
+            InputError(e.message, e.path, place.file, document.place_of(where, e.path, place).line)
             for e in errors
         )
-    found = Document(made, document.place, errors=document.errors)
+    found = Document(made, place, errors=document.errors)
     lines: dict[Step, Place] = {
-        name: document.place_of(where, names.get(name, name), document.place) for name in made
+        name: document.place_of(where, names.get(name, name), place) for name in made
     }
     found.note(made, lines)
-    return found
+    try:
+        return read(Transformer, found, Reading("text"))
+    except InputErrors as wrong:
+        raise InputErrors(
+            InputError(e.message, names.get(e.path, e.path), e.file, e.line) for e in wrong.errors
+        ) from None
 
 
 def _made(

@@ -30,7 +30,7 @@ from c3sim.spec.reading.documents import Document, plain
 from c3sim.spec.reading.files import LARGEST_SPEC, display, read_bytes, read_document
 from c3sim.spec.reading.hardware import LoadedNode as LoadedNode
 from c3sim.spec.reading.hardware import load_hardware as load_hardware
-from c3sim.spec.reading.huggingface import as_model, is_config
+from c3sim.spec.reading.huggingface import is_config, read_config
 from c3sim.spec.reading.mistakes import nearest_place, read, with_places
 from c3sim.spec.study import Study
 from c3sim.spec.workload import Workload
@@ -110,7 +110,7 @@ def load_model(path_or_name: str | Path) -> Transformer:
     """A language model's file, or its Hugging Face config. Raises InputErrors."""
     document = read_document(library.find("model", path_or_name))
     if is_config(document.data):
-        document = as_model(document)
+        return read_config(document)
     return read(Transformer, document, Reading("text"))
 
 
