@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.iterations.steps import Op
@@ -47,9 +48,15 @@ def pairs_seen(tokens: int, context: int, window: int | None) -> float:
     return growing * context + growing * (growing + 1) / 2 + (tokens - growing) * window
 
 
-def _before(window: int | None, first: int) -> int:
-    """Tokens before the window of token *first*, in whole tiles."""
-    return 0 if window is None else max(0, first + 1 - window) // TILE * TILE
+def _in_tiles(tokens: int, context: int, window: int | None) -> int:
+    """The same in whole tiles: pairs above the diagonal and before the window are left out, on the
+    edges they are computed whole.
+    """
+    side, pairs = min(TILE, tokens), 0
+    for first in range(context, context + tokens // side * side, side):
+        before = 0 if window is None else max(0, first + 1 - window) // side * side
+        pairs += side * (min(tokens + context, first + side) - before)
+    return pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +120,7 @@ class OperatorSet:
 
         With queries and keys of d numbers and values of v, forward 2 d + 2 v FLOP for each pair of
         tokens and query head (q k, p v), backward 6 d + 4 v (scores again, and four products of
-        gradients): arXiv 2307.08691, section 3.1; of these the model does not need the scores once
-        more. Pairs come in whole tiles; causal ones above the
-        diagonal and those before the window are left out, on the edges they are computed whole.
+        gradients): arXiv 2307.08691, section 3.1; the model does not need the scores once more.
         Forward reads q, k, v and writes the output. Backward reads q, k, v and the output's
         gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
         """
@@ -123,37 +128,35 @@ class OperatorSet:
         per_pair = float(6 * width + 4 * value if backward else 2 * width + 2 * value)
         per_pair *= heads * sequences
         queries = float(sequences * tokens * heads * width * self.element)
-        results = float(sequences * tokens * heads * value * self.element)
-        if tokens == 1:
-            seen = min(seen, window or seen)
+        results = queries / width * value
+        seen = min(seen, window or seen) if tokens == 1 else seen
         both = float(sequences * seen * kv_heads * (width + value) * self.element)
         if tokens == 1:
             return self._attention_of_one(name, sequences, kv_heads, queries, both, per_pair * seen)
-        side = min(TILE, tokens)
-        pairs = float(tokens * seen)
-        if causal:
-            pairs = sum(
-                side * (min(seen, context + (i + 1) * side) - _before(window, context + i * side))
-                for i in range(tokens // side)
-            )
-        places = ceil(tokens / side) * heads * sequences
         sums = 4.0 * sequences * tokens * heads * width
         task = Kernel(
-            kind="kernel",
-            operator="attention",
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
-            stream_efficiency=self.parts.attention_read,
-            flops=per_pair * pairs,
-            dtype=self.activation,
-            on="matrix",
+            flops=per_pair * (_in_tiles(tokens, context, window) if causal else tokens * seen),
             efficiency=self._attention_part(width, backward=backward),
-            workgroups=places,
+            workgroups=ceil(tokens / min(TILE, tokens)) * heads * sequences,
             per_unit=1,
+            **self._of_attention,
         )
-        exact = pairs_seen(tokens, context, window) if causal else pairs
+        exact = pairs_seen(tokens, context, window) if causal else tokens * seen
         needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * heads * sequences
         return Op(name, task, "attention", needed * exact)
+
+    @property
+    def _of_attention(self) -> dict[str, Any]:
+        """Fields of every kernel of attention."""
+        return {
+            "kind": "kernel",
+            "operator": "attention",
+            "dtype": self.activation,
+            "on": "matrix",
+            "stream_efficiency": self.parts.attention_read,
+        }
 
     def _attention_part(self, width: int, *, backward: bool) -> float:
         """Part of the matrix peak."""
@@ -172,14 +175,10 @@ class OperatorSet:
         units = self.gpu.compute_unit_count
         places = sequences * kv_heads
         task = Kernel(
-            kind="kernel",
-            operator="attention",
+            **self._of_attention,
             read=both + queries,
             written=queries,
             flops=flops,
-            dtype=self.activation,
-            on="matrix",
-            stream_efficiency=self.parts.attention_read,
             dependent_loads=self.parts.loads,
             workgroups=max(places, units),
         )
@@ -194,15 +193,11 @@ class OperatorSet:
         """
         flops = 2.0 * (width + value) * heads * sequences * seen
         task = Kernel(
-            kind="kernel",
-            operator="attention",
+            **self._of_attention,
             read=float(sequences * (seen * width + heads * width) * self.element),
             written=float(sequences * heads * value * self.element),
             flops=flops,
-            dtype=self.activation,
-            on="matrix",
             efficiency=self.parts.attention_forward,
-            stream_efficiency=self.parts.attention_read,
             dependent_loads=self.parts.loads,
             workgroups=max(sequences * ceil(heads / NARROW), self.gpu.compute_unit_count),
         )

@@ -111,9 +111,9 @@ class Mixture(nn.Module):  # type: ignore[misc]
         )
         tokens = order // self.each
         given = rows.index_select(0, tokens)
-        both = torch._grouped_mm(given, self.gate_up.transpose(-2, -1), offs=ends)
+        both = F.grouped_mm(given, self.gate_up.transpose(-2, -1), offs=ends)
         gate, up = both.chunk(2, dim=-1)
-        found = torch._grouped_mm(F.silu(gate) * up, self.down.transpose(-2, -1), offs=ends)
+        found = F.grouped_mm(F.silu(gate) * up, self.down.transpose(-2, -1), offs=ends)
         found = found * weights.flatten().index_select(0, order).unsqueeze(1).to(found.dtype)
         result = torch.zeros_like(rows).index_add(0, tokens, found)
         if self.shared is not None:

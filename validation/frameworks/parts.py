@@ -30,13 +30,13 @@ def grouped(experts: int, rows: int, n: int, k: int, skew: float = 0.0) -> Call:
     loads = loads_of(experts, rows, skew)
     x, w = numbers(sum(loads), k), numbers(len(loads), n, k).transpose(-2, -1)
     ends = torch.tensor(loads, device="cuda").cumsum(0, dtype=torch.int32)
-    return lambda: torch._grouped_mm(x, w, offs=ends)
+    return lambda: F.grouped_mm(x, w, offs=ends)
 
 
 def grouped_weight(experts: int, rows: int, n: int, k: int) -> Call:
     x, y = numbers(experts * rows, k), numbers(experts * rows, n)
     ends = torch.full((experts,), rows, device="cuda").cumsum(0, dtype=torch.int32)
-    return lambda: torch._grouped_mm(y.t(), x, offs=ends)
+    return lambda: F.grouped_mm(y.t(), x, offs=ends)
 
 
 def grouped_products(plan: Plan) -> Iterator[Row]:
