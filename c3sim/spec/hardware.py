@@ -96,6 +96,10 @@ class Kernels(Hardware):
     """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are
     there and its last stores are out; dispatch_latency has it"""
 
+    queue_issue_time: Time = 0.0
+    """between two kernels that hardware queues shared by streams issue one after the other"""
+    queue_switch_time: Time = 0.0
+    """longer, when the second one is in another queue"""
     parameter_fault: Time | None = None
     """how long the workgroups of a launch wait for parameters in managed memory that the host has
     touched: faults, and the way of their pages; left out: not known, so no such launch is run"""

@@ -91,6 +91,9 @@ class HostThreads(Spec):
     kernel_gap: Time | None = None
     """between two kernels of a stream of which the second has been launched in time; left out: the
     GPU's latencies of dispatch and completion"""
+    queues: Parts | None = None
+    """hardware queues that the streams of a GPU share, in launch order (CUDA_DEVICE_MAX_CONNECTIONS,
+    GPU_MAX_HW_QUEUES); left out: one for each stream"""
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"
