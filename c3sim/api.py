@@ -48,11 +48,12 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.evaluation.shares import Progress
+    from c3sim.experiments.advice import Advices
     from c3sim.experiments.jobs import Watcher
     from c3sim.experiments.study import StudyResult
     from c3sim.experiments.sweep import SweepResult
 
-__all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
+__all__ = ["advise", "compare", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str]
@@ -151,6 +152,39 @@ def explain(
             found = limits_of(model, target, strategy, watcher)
             explanation = replace(explanation, limits=found)
     return replace(explanation, notes=(*notes, *explanation.notes))
+
+
+def advise(
+    workload: AnyRun,
+    *,
+    node: AnyNode | None = None,
+    set: Settings | None = None,
+    progress: Progress | None = None,
+    agree: Callable[[Effort], None] | None = None,
+) -> Advices:
+    """Channels, engines, order, priority, queues, pieces and prefetch, each tried alone and the
+    good ones together: what each gains, with its band. *workload* may be a profiler's trace, which
+    needs *node*.
+    """
+    from c3sim.experiments.advice import advise as ask
+
+    if isinstance(workload, str | PathLike) and str(workload).endswith((".json", ".json.gz")):
+        workload = _of_trace(Path(workload), node)
+    model, target, _ = _prepared(workload, node, set)
+    opened = _opened(model.node if node is None else node)
+    known = opened.provenance if isinstance(opened, LoadedNode) else {}
+    with heard(progress, progress_bar) as watcher:
+        return ask(model, LoadedNode(node=target, provenance=known), tell=watcher, agree=agree)
+
+
+def _of_trace(path: Path, node: AnyNode | None) -> Workload:
+    """The iteration of a profiler's trace as a workload. Raises InputError(s)."""
+    from c3sim.importers import import_iteration
+    from c3sim.spec.reading.loading import parse_workload
+
+    if node is None:
+        raise InputError("a trace does not say its node; give one", "--node", str(path))
+    return parse_workload(import_iteration([path], _plain(_opened(node)), None).text)
 
 
 def sweep(

@@ -194,7 +194,7 @@ class TaskRuns:
         return found._replace(dispatch=max(0.0, found.dispatch - (now - ready)))
 
     def _follows(self, name: str, gpu: int, ready: float) -> bool:
-        """True if the task waited in its stream until the one before it ended, when it was ready."""
+        """True if the task waited in its stream until the one before it ended: at *ready* [s]."""
         before = self.times.get((self._before.get(name, ""), gpu))
         return before is not None and before.end == ready
 
