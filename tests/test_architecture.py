@@ -70,7 +70,7 @@ VALIDATION_MAY_IMPORT: dict[str, str] = {
 #: Underscored names that libraries offer: of named tuples, the exit of a process, PyTorch's
 #: products in fp8 and operations over lists of tensors.
 OFFERED = (
-    *("_replace", "_asdict", "_exit", "_scaled_mm"),
+    *("_replace", "_asdict", "_exit", "_scaled_mm", "_get_backend"),
     *(f"_foreach_{name}" for name in ("mul_", "add_", "addcmul_", "sqrt", "div", "norm")),
 )
 #: Functions longer than they may be. To shrink; the options of a command count as its lines.
