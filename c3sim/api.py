@@ -180,11 +180,10 @@ def advise(
 def _of_trace(path: Path, node: AnyNode | None) -> Workload:
     """The iteration of a profiler's trace as a workload. Raises InputError(s)."""
     from c3sim.importers import import_iteration
-    from c3sim.spec.reading.loading import parse_workload
 
     if node is None:
         raise InputError("a trace does not say its node; give one", "--node", str(path))
-    return parse_workload(import_iteration([path], _plain(_opened(node)), None).text)
+    return import_iteration([path], _plain(_opened(node)), None).workload
 
 
 def sweep(

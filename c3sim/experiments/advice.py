@@ -25,6 +25,7 @@ from c3sim.spec.workload import Workload
 
 #: A smaller gain is not drawn: nobody would see it among the repeats of a run.
 WORTH_DRAWING = 0.002
+MANY_TASKS = 100  # of a trace: its runs take as long as those of an iteration
 Tell = Callable[[str, int, int], None]
 
 
@@ -78,7 +79,7 @@ class _Trial:
 
     def __init__(self, workload: Workload, loaded: LoadedNode, workers: Workers):
         self.workload, self.loaded, self.workers = workload, loaded, workers
-        few = isinstance(workload, Described)
+        few = isinstance(workload, Described) or len(workload.tasks) > MANY_TASKS
         self.draws = (FEW_DRAWS if few else DRAWS) if parameters_of(loaded) else 0
         self.wall = self._wall(workload)
         self._before: list[float | None] = []
