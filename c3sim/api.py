@@ -163,27 +163,15 @@ def advise(
     agree: Callable[[Effort], None] | None = None,
 ) -> Advices:
     """Channels, engines, order, priority, queues, pieces and prefetch, each tried alone and the
-    good ones together: what each gains, with its band. *workload* may be a profiler's trace, which
-    needs *node*.
+    good ones together: what each gains, with its band.
     """
     from c3sim.experiments.advice import advise as ask
 
-    if isinstance(workload, str | PathLike) and str(workload).endswith((".json", ".json.gz")):
-        workload = _of_trace(Path(workload), node)
     model, target, _ = _prepared(workload, node, set)
     opened = _opened(model.node if node is None else node)
     known = opened.provenance if isinstance(opened, LoadedNode) else {}
     with heard(progress, progress_bar) as watcher:
         return ask(model, LoadedNode(node=target, provenance=known), tell=watcher, agree=agree)
-
-
-def _of_trace(path: Path, node: AnyNode | None) -> Workload:
-    """The iteration of a profiler's trace as a workload. Raises InputError(s)."""
-    from c3sim.importers import import_iteration
-
-    if node is None:
-        raise InputError("a trace does not say its node; give one", "--node", str(path))
-    return import_iteration([path], _plain(_opened(node)), None).workload
 
 
 def sweep(

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
+from c3sim.errors import InputError
+
+if TYPE_CHECKING:
+    from c3sim.spec.workload import Workload
+
+TRACES = (".json", ".json.gz")
 
 
 def advise(
@@ -30,7 +39,8 @@ def advise(
     from c3sim.cli.progress import progress
 
     with progress() as tell:
-        found = ask(workload, node=node, set=settings(set_), progress=tell, agree=agreeing(yes))
+        subject = _of_trace(workload, node) if workload.endswith(TRACES) else workload
+        found = ask(subject, node=node, set=settings(set_), progress=tell, agree=agreeing(yes))
     if as_json:
         emit_json(found.to_dict())
     else:
@@ -38,3 +48,13 @@ def advise(
         from c3sim.output.tables.advice import advice_table
 
         show(advice_table(found))
+
+
+def _of_trace(path: str, node: str | None) -> Workload:
+    """The iteration of a profiler's trace. Raises InputError(s)."""
+    from c3sim.importers import import_iteration
+    from c3sim.spec.reading.loading import load_hardware
+
+    if node is None:
+        raise InputError("a trace does not say its node; name one with --node", "", path)
+    return import_iteration([Path(path)], load_hardware(node).node, None).workload
