@@ -37,6 +37,7 @@ class TaskRuns:
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
         self._awaited: set[str] = set()  # by another task
+        self._launched: dict[Key, float] = {}  # when the GPU saw the launch
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -60,11 +61,16 @@ class TaskRuns:
                 if self._by_host and planned.shape is not None:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    self._launch(name, gpu, partial(self.signals.fire, launched))
+                    self._launch(name, gpu, partial(self._seen, launched, name, gpu))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self.signals.when(needs, partial(self._run, name, gpu, 1))
             self._record_events(gpu)
+
+    def _seen(self, launched: Key, name: str, gpu: int) -> None:
+        """The launch of *name* has reached its GPU."""
+        self._launched[name, gpu] = self.context.env.now
+        self.signals.fire(launched)
 
     def _begin(self, name: str, gpu: int) -> list[Key]:
         """Event that the first task of a stream waits for: its GPU's begin, where that is not at
@@ -151,18 +157,24 @@ class TaskRuns:
 
     def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
         """Before and behind a kernel; one that only waited for the task before it in its stream
-        follows it at once.
+        follows it at once, if it was launched long enough ago to be dispatched by then.
         """
         host, follows = self.context.workload.host, self._follows(planned.name, gpu)
         looped = host.launch in ("looped", "graph")
         queued = follows and host.launch == "eager"
-        return latencies_of(
-            self.context.node.gpu.kernels,
+        kernels = self.context.node.gpu.kernels
+        latencies = latencies_of(
+            kernels,
             first=repeat == 1 and not (looped or queued),
             over_memory=planned.over_memory,
             last=repeat == planned.task.repeat and not looped,
             gap=host.kernel_gap if follows else None,
         )
+        if not queued or repeat > 1:
+            return latencies
+        since = self.context.env.now - self._launched[planned.name, gpu]
+        left = kernels.dispatch_latency - since
+        return latencies._replace(dispatch=max(latencies.dispatch, left))
 
     def _follows(self, name: str, gpu: int) -> bool:
         """True if the task was waiting in its stream as the one before it ended, just now."""
