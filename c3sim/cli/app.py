@@ -11,6 +11,7 @@ from c3sim.cli import (
     advise,
     calibrate,
     compare,
+    diff,
     explain,
     import_logs,
     lab,
@@ -72,6 +73,7 @@ app.command("explain", short_help="Where the time went.")(explain.explain)
 app.command("advise", short_help="Which knobs pay: channels, engines, queues, prefetch.")(
     advise.advise
 )
+app.command("diff", short_help="Two runs, traces or result files, before and after.")(diff.diff)
 app.command("lab", short_help="A page in the browser that follows every slider.")(lab.lab)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)

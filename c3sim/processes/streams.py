@@ -40,6 +40,7 @@ class TaskRuns:
         self._awaited: set[str] = set()  # by another task
         self._queues: dict[int, Queues] = {}  # of a GPU, where streams share them
         self._ready: dict[Key, float] = {}  # when a task waits for nothing but its queue
+        self._launched: dict[Key, float] = {}  # when the GPU saw the launch
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -63,7 +64,7 @@ class TaskRuns:
                 if self._by_host and planned.shape is not None:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    self._launch(name, gpu, partial(self.signals.fire, launched))
+                    self._launch(name, gpu, partial(self._seen, launched, name, gpu))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
                 self._put(name, gpu)
@@ -89,6 +90,11 @@ class TaskRuns:
         """The last repeat of a task begins: those behind it in its queue may come."""
         if (name, gpu) in self._ready:
             self._queues[gpu].pass_by(self.context.workload.tasks[name].stream or name)
+
+    def _seen(self, launched: Key, name: str, gpu: int) -> None:
+        """The launch of *name* has reached its GPU."""
+        self._launched[name, gpu] = self.context.env.now
+        self.signals.fire(launched)
 
     def _begin(self, name: str, gpu: int) -> list[Key]:
         """Event that the first task of a stream waits for: its GPU's begin, where that is not at
@@ -177,21 +183,29 @@ class TaskRuns:
 
     def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
         """Before and behind a kernel; one that only waited for the task before it in its stream
-        follows it at once. What it has waited for its queue since counts.
+        follows it at once, or the dispatch behind its launch if that was short before. What it has
+        waited for its queue since it was ready counts.
         """
         host, now = self.context.workload.host, self.context.env.now
         ready = self._ready.get((planned.name, gpu), now) if repeat == 1 else now
         follows = self._follows(planned.name, gpu, ready)
         looped = host.launch in ("looped", "graph")
         queued = follows and host.launch == "eager"
-        found = latencies_of(
-            self.context.node.gpu.kernels,
+        kernels = self.context.node.gpu.kernels
+        latencies = latencies_of(
+            kernels,
             first=repeat == 1 and not (looped or queued),
             over_memory=planned.over_memory,
             last=repeat == planned.task.repeat and not looped,
             gap=host.kernel_gap if follows else None,
         )
-        return found._replace(dispatch=max(0.0, found.dispatch - (now - ready)))
+        waited = now - ready
+        latencies = latencies._replace(dispatch=max(0.0, latencies.dispatch - waited))
+        if not queued or repeat > 1:
+            return latencies
+        since = now - self._launched[planned.name, gpu]
+        left = kernels.dispatch_latency - since
+        return latencies._replace(dispatch=max(latencies.dispatch, left))
 
     def _follows(self, name: str, gpu: int, ready: float) -> bool:
         """True if the task waited in its stream until the one before it ended: at *ready* [s]."""

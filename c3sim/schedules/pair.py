@@ -45,7 +45,7 @@ class Pair:
         return self.move.op == "reduce_scatter" and self.by_engines
 
 
-KINDS: frozenset[type] = frozenset({Gemm, Collective})
+KINDS: set[type] = {Gemm, Collective}
 
 
 def find_pair(workload: Workload, node: Node) -> Pair:

@@ -25,6 +25,7 @@ from c3sim.spec.parts import (
     Operators,
     RemoteStores,
     ScaleOut,
+    UnitPort,
     Variation,
 )
 from c3sim.spec.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Parts, Positive, Time
@@ -74,6 +75,9 @@ class ComputeUnits(Hardware):
     """bytes one CU can read and write in a local copy, per cycle"""
     remote_bandwidth: BytesPerCycle
     """bytes one CU can copy to or from a peer, per cycle"""
+    port: UnitPort | None = None
+    """left out: kernels that read and store have read_bandwidth and copy_bandwidth, whatever they
+    have under way"""
 
 
 class Kernels(Hardware):

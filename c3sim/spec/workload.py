@@ -244,6 +244,16 @@ class StreamKernel(KernelBase):
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0)
     """vector FLOP per byte, for ALU-heavy kernels"""
+    threads: Count = 1024
+    """of a workgroup; the default is that of the probe's stream kernels, with whose records the
+    rates of a unit were measured"""
+    registers: Count = 32
+    """of a thread; two such kernels with a workgroup for each unit run side by side"""
+    loads: Bytes = 64.0
+    """bytes of loads that a thread has under way; of the probe's kernels four of 16 bytes"""
+    lds: Moved | None = None
+    """that a workgroup claims; left out: with workgroups all of a unit, as the probe's kernels of
+    so many do, without none"""
     cache: CachePolicy = CachePolicy()
 
 
@@ -343,6 +353,11 @@ class Copy(EngineTask):
     """dma executor only: engines that share it; left out: 1"""
     workgroups: Workgroups | None = None
     """kernel executor only"""
+    threads: Count = 512
+    """kernel executor only: of a workgroup; the default is that of the probe's copy kernels"""
+    loads: Bytes = 128.0
+    """kernel executor only: bytes of loads that a thread has under way; of the probe's kernels
+    eight of 16 bytes"""
     parameters: Literal["value", "managed"] = "value"
     """kernel executor only: where a launch has its parameters; in managed memory that the host
     touches between launches they move to the GPU first (gpu.kernels.parameter_fault)"""

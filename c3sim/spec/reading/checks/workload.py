@@ -347,23 +347,28 @@ def _places(program: Sequence[Command]) -> list[Place]:
 
 
 def posting_errors(task: EngineTask, path: str) -> Iterator[InputError]:
-    """A workgroup posts packets for engines, behind its tiles, and waits for nothing else."""
+    """A workgroup posts packets for engines, behind its tiles, and waits for nothing else; or a
+    kernel of its own does, in a stream.
+    """
     where = join(path, "posted")
     by: str = task.executor if isinstance(task, Copy) else "dma"
     if isinstance(task, Collective):
         by = task.backend or "a library"
     if by != "dma":
         yield InputError(f"packets are for engines; this task is done by {by}", where)
-    if task.stream is not None:
-        yield InputError("a kernel posts as its tiles end; leave out the stream", where)
     if task.repeat > 1:
         yield InputError(f"a kernel posts once; got repeat: {task.repeat}", where)
+    if task.stream is not None:  # a kernel of its own there, which waits for anything
+        return
     try:
         waits = [parse_after(text) for text in task.after]
     except InputError:  # said elsewhere
         return
     if len(waits) != 1 or (waits[0].tiles, waits[0].peer) == (None, None):
-        message = "a kernel posts behind a group of its tiles; needs one after: [gemm.tiles[25%]]"
+        message = (
+            "a kernel posts behind a group of its tiles; needs one after: [gemm.tiles[25%]], or a"
+            " stream, for a kernel that does nothing else"
+        )
         yield InputError(message, where)
 
 
