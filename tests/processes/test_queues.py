@@ -70,7 +70,8 @@ def test_measured_chains(gpu: str) -> None:
     """Rows of 9 and of 33 streams, none of which the two times were read from, within 15 %: 8 and
     32 queues have a stream too many, so that of its chain all but the first kernel come after.
     """
-    rows = [json.loads(line) for line in gzip.open(MEASURED / f"{gpu}-queues.jsonl.gz", "rt")]
+    with gzip.open(MEASURED / f"{gpu}-queues.jsonl.gz", "rt") as file:
+        rows = [json.loads(line) for line in file]
     for row in rows:
         if row["length"] == 1 or row["streams"] not in (9, 33) or row["kernel_us"] == 20:
             continue
