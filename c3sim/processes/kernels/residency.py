@@ -7,7 +7,7 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
 
@@ -89,16 +89,12 @@ class Residency:
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
         self._with: dict[tuple[int, int], int] = {}
 
-    def number(self, claim: Claim, beside: Container[int]) -> int:
-        """The number of a new grid with *claim*, *beside* those of others that are there."""
-        copies = 0
-        while True:
-            number = self._numbers.setdefault((claim, copies), len(self.claims))
-            if number == len(self.claims):
-                self.claims.append(claim)
-            if number not in beside:
-                return number
-            copies += 1
+    def number(self, claim: Claim, copies: int) -> int:
+        """The number of a grid with *claim* where there are *copies* with it already."""
+        number = self._numbers.setdefault((claim, copies), len(self.claims))
+        if number == len(self.claims):
+            self.claims.append(claim)
+        return number
 
     def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
         """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""
