@@ -16,6 +16,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import are_numbers, ends_of, make_axis
+from c3sim.experiments.gain import DRAWS, Gain, gains
 from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
@@ -23,7 +24,7 @@ from c3sim.experiments.setup import Setup, checked_constraints, code_hash, locat
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.documents import join
 from c3sim.spec.reading.expressions import Expression
-from c3sim.spec.reading.loading import LoadedStudy, open_study
+from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware, open_study
 from c3sim.spec.reading.paths import canonical, is_whole, unit_of
 from c3sim.spec.study import Range, Search, Values
 from c3sim.strategies.table import unknown_strategy
@@ -116,7 +117,8 @@ _BREAKS = "constraint broken: "  # begins the error of a design that breaks a co
 class SearchResult:
     """Every design tried, in order: its *settings*, and its row with strategy, outputs and error.
 
-    *objectives*: name -> whether more is better. *front*: numbers of the best designs.
+    *objectives*: name -> whether more is better. *front*: numbers of the best designs. *gains*: by
+    objective, over what is there.
     """
 
     loaded: LoadedStudy
@@ -126,6 +128,7 @@ class SearchResult:
     settings: Sequence[Settings]
     rows: Sequence[Row]
     front: Sequence[int]
+    gains: Mapping[str, Gain]
 
     @property
     def directions(self) -> dict[str, str]:
@@ -147,7 +150,7 @@ class SearchResult:
 def optimise(
     study: str | Path,
     *,
-    node: Node | None = None,
+    node: Node | LoadedNode | None = None,
     trials: int | None = None,
     seed: int | None = None,
     workers: Workers | None = None,
@@ -163,7 +166,10 @@ def optimise(
     search = loaded.study.search
     if search is None:
         raise loaded.error("nothing to search; add search: {knobs: ..., objectives: ...}", "")
-    setup = _setup(loaded, search, node)
+    known = node if isinstance(node, LoadedNode) else None
+    if node is None:
+        known = load_hardware(loaded.study.node)
+    setup = _setup(loaded, search, node.node if isinstance(node, LoadedNode) else node)
     knobs = make_knobs(loaded, search, setup)
     words: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
     for knob in knobs:
@@ -176,8 +182,18 @@ def optimise(
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
     work = partial(run_batch, setup, setup.identity, code_hash(), row)
     workers = workers or Workers()
-    workers.ask(setup.effort, search.trials * len(setup.workloads))
+    runs = search.trials + 2 * DRAWS * len(objectives)
+    workers.ask(setup.effort, runs * len(setup.workloads))
     settings, rows = _tried(search, knobs, objectives, work, workers, watcher)
+    plain = partial(run_batch, setup, setup.identity, code_hash(), partial(_row, ()))
+    gained = gains(
+        objectives,
+        settings,
+        rows,
+        [str(name) for name in knobs[-1].choices],
+        known,
+        lambda designs: in_order(plain, designs, workers),
+    )
     return SearchResult(
         loaded=loaded,
         setup=setup,
@@ -186,6 +202,7 @@ def optimise(
         settings=settings,
         rows=rows,
         front=front_of(rows, objectives),
+        gains=gained,
     )
 
 
