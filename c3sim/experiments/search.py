@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import are_numbers, ends_of, make_axis
-from c3sim.experiments.gain import DRAWS, Gain, gains
+from c3sim.experiments.gain import DRAWS, Gain, Rows, gains
 from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
@@ -28,6 +28,9 @@ from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware, o
 from c3sim.spec.reading.paths import canonical, is_whole, unit_of
 from c3sim.spec.study import Range, Search, Values
 from c3sim.strategies.table import unknown_strategy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def pareto_front(scores: Sequence[tuple[float, ...] | None]) -> list[int]:
@@ -130,6 +133,17 @@ class SearchResult:
     front: Sequence[int]
     gains: Mapping[str, Gain]
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each design, in the order tried: knobs, outputs, ``error``, ``on_front``."""
+        import pandas as pd
+
+        front = set(self.front)
+        rows = [
+            {**dict(knobs), **row, "on_front": number in front}
+            for number, (knobs, row) in enumerate(zip(self.settings, self.rows, strict=True))
+        ]
+        return pd.DataFrame(rows, index=pd.RangeIndex(len(rows), name="design"))
+
     @property
     def directions(self) -> dict[str, str]:
         """Objective -> ``maximise`` or ``minimise``."""
@@ -166,34 +180,19 @@ def optimise(
     search = loaded.study.search
     if search is None:
         raise loaded.error("nothing to search; add search: {knobs: ..., objectives: ...}", "")
-    known = node if isinstance(node, LoadedNode) else None
-    if node is None:
-        known = load_hardware(loaded.study.node)
+    known = load_hardware(loaded.study.node) if node is None else node
+    intervals = known if isinstance(known, LoadedNode) else None
     setup = _setup(loaded, search, node.node if isinstance(node, LoadedNode) else node)
     knobs = make_knobs(loaded, search, setup)
-    words: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
-    for knob in knobs:
-        if not knob.numeric:
-            words |= {knob.path: knob.choices, knob.written: knob.choices}
-    row = partial(_row, checked_constraints(loaded, setup, words))
+    row = partial(_row, checked_constraints(loaded, setup, _words(setup, knobs)))
     search = search.model_copy(
         update={"trials": trials or search.trials, "seed": search.seed if seed is None else seed}
     )
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
     work = partial(run_batch, setup, setup.identity, code_hash(), row)
     workers = workers or Workers()
-    runs = search.trials + 2 * DRAWS * len(objectives)
-    workers.ask(setup.effort, runs * len(setup.workloads))
+    workers.ask(setup.effort, _runs(search) * len(setup.workloads))
     settings, rows = _tried(search, knobs, objectives, work, workers, watcher)
-    plain = partial(run_batch, setup, setup.identity, code_hash(), partial(_row, ()))
-    gained = gains(
-        objectives,
-        settings,
-        rows,
-        [str(name) for name in knobs[-1].choices],
-        known,
-        lambda designs: in_order(plain, designs, workers),
-    )
     return SearchResult(
         loaded=loaded,
         setup=setup,
@@ -202,8 +201,31 @@ def optimise(
         settings=settings,
         rows=rows,
         front=front_of(rows, objectives),
-        gains=gained,
+        gains=gains(
+            objectives, settings, rows, knobs[-1].choices, intervals, _plain_runs(setup, workers)
+        ),
     )
+
+
+def _words(setup: Setup, knobs: Sequence[Knob]) -> dict[str, Sequence[object]]:
+    """Texts that constraints may compare with, by path."""
+    words: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
+    for knob in knobs:
+        if not knob.numeric:
+            words |= {knob.path: knob.choices, knob.written: knob.choices}
+    return words
+
+
+def _runs(search: Search) -> int:
+    """Runs of a scenario: every design, and draws of the best and of what is there."""
+    return search.trials + 2 * DRAWS * len(search.objectives)
+
+
+def _plain_runs(setup: Setup, workers: Workers) -> Rows:
+    """Runs designs whether or not they keep the constraints."""
+    row = partial(_row, ())
+    work = partial(run_batch, setup, setup.identity, code_hash(), row)
+    return lambda designs: in_order(work, designs, workers)
 
 
 def check_optuna() -> None:
