@@ -38,6 +38,7 @@ __all__ = [
     "Result",
     "Workload",
     "__version__",
+    "advise",
     "collective",
     "compare",
     "copy",
@@ -59,7 +60,7 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
+    **dict.fromkeys(("advise", "compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
     **dict.fromkeys(("import_trace", "optimise", "sensitivity", "validate"), "c3sim.many"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(
