@@ -37,6 +37,7 @@ __all__ = [
     "Result",
     "Workload",
     "__version__",
+    "advise",
     "collective",
     "compare",
     "copy",
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
+    **dict.fromkeys(("advise", "compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(
         ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"),

@@ -52,11 +52,12 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.evaluation.shares import Progress
+    from c3sim.experiments.advice import Advices
     from c3sim.experiments.jobs import Watcher
     from c3sim.experiments.study import StudyResult
     from c3sim.experiments.sweep import SweepResult
 
-__all__ = ["compare", "diff", "explain", "prepare", "run", "study", "sweep"]
+__all__ = ["advise", "compare", "diff", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str]
@@ -155,6 +156,26 @@ def explain(
             found = limits_of(model, target, strategy, watcher)
             explanation = replace(explanation, limits=found)
     return replace(explanation, notes=(*notes, *explanation.notes))
+
+
+def advise(
+    workload: AnyRun,
+    *,
+    node: AnyNode | None = None,
+    set: Settings | None = None,
+    progress: Progress | None = None,
+    agree: Callable[[Effort], None] | None = None,
+) -> Advices:
+    """Channels, engines, order, priority, queues, pieces and prefetch, each tried alone and the
+    good ones together: what each gains, with its band.
+    """
+    from c3sim.experiments.advice import advise as ask
+
+    model, target, _ = _prepared(workload, node, set)
+    opened = _opened(model.node if node is None else node)
+    known = opened.provenance if isinstance(opened, LoadedNode) else {}
+    with heard(progress, progress_bar) as watcher:
+        return ask(model, LoadedNode(node=target, provenance=known), tell=watcher, agree=agree)
 
 
 def diff(
