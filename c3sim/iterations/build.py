@@ -332,7 +332,6 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
-    builder.one_queue = planned.layout is not None and planned.layout.queues == "one"
     units = planned.units()
     fsdp = planned.mesh.fsdp
     pieces = (
@@ -353,6 +352,7 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
             host=HostThreads(
                 launch="graph",
                 profile=profile,
+                queues=None if planned.layout is None else planned.layout.queues,
                 slowness=iteration.slowness,
                 loop=Loop(iterations=TURNS),
             ),

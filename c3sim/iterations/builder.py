@@ -34,17 +34,12 @@ class Builder:
     """the last task of the forward pass"""
     weights: set[str] = field(default_factory=set)
     """tasks of the gradients of weights"""
-    one_queue: bool = False
-    """whether kernels of all streams begin in the order of their launches"""
     recorded: bool = False
     """whether what is launched forward gets gradients"""
     last: str = ""
     """the last task of the compute stream"""
     _of_step: float | None = None  # s of the host for each kernel of the optimizer
     _awaited: list[tuple[str, int]] = field(default_factory=list)
-    _held: dict[str, str] = field(default_factory=dict)  # stream -> what the launches wait for
-    _tails: dict[str, str] = field(default_factory=dict)  # stream -> its last task
-    _places: dict[str, int] = field(default_factory=dict)  # task -> number of its launch
 
     def run(self, prefix: str, steps: Iterable[Step]) -> Iterable[tuple[Step, str]]:
         """Launch *steps* one after the other; yields each with the name of its task."""
@@ -175,23 +170,7 @@ class Builder:
         after: Iterable[str],
         call: float,
     ) -> None:
-        waits = tuple(dict.fromkeys(after))
-        if self.one_queue:
-            waits = self._behind(name, stream, waits)
-        fields = {"stream": stream, "after": waits, "launch_time": call}
+        fields = {"stream": stream, "after": tuple(dict.fromkeys(after)), "launch_time": call}
         self.tasks[name] = task.model_copy(update=fields)
         self.classes[name] = operator
         self.host += call
-
-    def _behind(self, name: str, stream: str, waits: tuple[str, ...]) -> tuple[str, ...]:
-        """*waits* of the next launch, and what those before it wait for: in one queue nothing
-        begins before that may. Of each stream the latest task is enough.
-        """
-        own = [*waits, *([self._tails[stream]] if stream in self._tails else [])]
-        for each in own:
-            of = self.tasks[each].stream or ""
-            held = self._held.get(of)
-            if held is None or self._places[each] > self._places[held]:
-                self._held[of] = each
-        self._tails[stream], self._places[name] = name, len(self._places)
-        return tuple(each for of, each in self._held.items() if of != stream)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from c3sim.spec.layout import Schedule
 
@@ -141,50 +141,45 @@ def _interleaved(pipe: Pipe, gpu: int) -> list[Slot]:
 def _dual(pipe: Pipe, gpu: int) -> list[Slot]:
     """Eight steps, mirrored in the second half of the GPUs (github.com/deepseek-ai/DualPipe)."""
     half, place = pipe.stages // 2, min(gpu, pipe.stages - 1 - gpu)
-    behind, swapped = half - place - 1, gpu >= half
-    counts: dict[tuple[Kind, int], int] = {}
+    behind, middle = half - place - 1, (place + 1) // 2
+    both = pipe.of_chunk - pipe.stages + place + 1
+
+    def apart(number: int, way: int) -> str:
+        """The last half of them leave gradients of weights for later."""
+        first = number > middle or (number == middle and place % 2 == 1)
+        return "B" if first or (way == 0 and number >= middle) else "BW"
+
+    steps = ["F0"] * (2 * behind)
+    steps += ["F0", "F1"] * (place + 1)
+    steps += ["B1", "W", "F1"] * behind
+    steps += ["F0 BW1", "F1 BW0"] * both
+    steps += ["BW1", "F1 BW0"] * behind
+    steps += [f"{apart(number, way)}{way}" for number in range(place + 1) for way in (1, 0)]
+    steps += ["W", "B0"] * behind
+    steps += ["W"] * (place + 1)
+    return _slots(steps, swapped=gpu >= half)
+
+
+def _slots(steps: list[str], *, swapped: bool) -> list[Slot]:
+    """*steps* in words: kind and way of each work; the next micro batch of each is meant, and W of
+    what has waited longest.
+    """
+    counts: dict[tuple[str, int], int] = {}
+    late: list[Work] = []
     slots: list[Slot] = []
-    late: list[Work] = []  # gradients of weights that are still to be made
-
-    def next_one(kind: Kind, way: int) -> Work:
-        chunk = way ^ swapped
-        key: tuple[Kind, int] = ("F" if kind == "F" else "B", chunk)
-        number = counts.get(key, 0)
-        counts[key] = number + 1
-        if kind == "B":
-            late.append(Work("W", chunk, number))
-        return Work(kind, chunk, number)
-
-    def do(*works: tuple[Kind, int]) -> None:
-        slots.append(tuple(next_one(kind, way) for kind, way in works))
-
-    def weights() -> None:
-        slots.append((late.pop(0),))
-
-    for _ in range(2 * behind):
-        do(("F", 0))
-    for _ in range(place + 1):
-        do(("F", 0))
-        do(("F", 1))
-    for _ in range(behind):
-        do(("B", 1))
-        weights()
-        do(("F", 1))
-    for _ in range(pipe.of_chunk - pipe.stages + place + 1):
-        do(("F", 0), ("BW", 1))
-        do(("F", 1), ("BW", 0))
-    for _ in range(behind):
-        do(("BW", 1))
-        do(("F", 1), ("BW", 0))
-    middle = (place + 1) // 2
-    for number in range(place + 1):
-        do(("B" if number > middle or (number == middle and place % 2) else "BW", 1))
-        do(("B" if number >= middle else "BW", 0))
-    for _ in range(behind):
-        weights()
-        do(("B", 0))
-    while late:
-        weights()
+    for step in steps:
+        if step == "W":
+            slots.append((late.pop(0),))
+            continue
+        works = []
+        for word in step.split():
+            kind: Any = word[:-1]
+            chunk = int(word[-1]) ^ swapped
+            number = counts.get((kind[0], chunk), 0)
+            counts[kind[0], chunk] = number + 1
+            works.append(Work(kind, chunk, number))
+            late += [Work("W", chunk, number)] if kind == "B" else []
+        slots.append(tuple(works))
     return slots
 
 

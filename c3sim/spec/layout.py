@@ -47,9 +47,9 @@ class Layout(Spec):
         Literal["torchtitan", "megatron", "megatron_tp_pp_dp"] | tuple[Dimension, ...], ByForm()
     ] = "torchtitan"
     """dimensions from the outermost to the one whose GPUs are neighbours: by name, or a list"""
-    queues: Literal["streams", "one"] = "streams"
-    """streams: kernels of all streams begin when they can; one: in the order of their launches, as
-    Megatron-LM has it (CUDA_DEVICE_MAX_CONNECTIONS=1)"""
+    queues: Parts | None = None
+    """hardware queues that streams share, in launch order; 1: as Megatron-LM has it
+    (CUDA_DEVICE_MAX_CONNECTIONS=1); left out: one for each stream"""
     sequence: bool = True
     """tp: norms and residuals are split by tokens: reduce-scatters and all-gathers instead of
     all-reduces"""

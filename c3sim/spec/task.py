@@ -65,7 +65,8 @@ class EngineTask(TaskBase):
     posted: Posting | None = None
     """engines only: by a workgroup of the kernel whose tiles it waits for (``after``), that which
     ends the last of them and does nothing else meanwhile (dma_engines.post_time): one packet after
-    the other (serial), or a lane for each queue (lanes); left out: by the host, or a trigger"""
+    the other (serial), or a lane for each queue (lanes); with a *stream*: by a kernel of one
+    workgroup that the stream launches for it; left out: by the host, or a trigger"""
 
 
 TaskClass = Literal["compute", "communication", "host"]

@@ -216,7 +216,7 @@ def test_shared_sequences_are_as_much_work(by: str) -> None:
         {"tp": 4, "dp_replicate": 4},
         {"cp": 4, "tp": 8, "cp_by": "ring"},
         {"cp": 16, "cp_by": "ring"},
-        {"tp": 8, "queues": "one"},
+        {"tp": 8, "queues": 1},
         {"pp": 4, "tp": 8, "schedule": "interleaved"},
         {"pp": 16, "tp": 2, "schedule": "zero_bubble"},
         {"tp": 8, "micro_batches": 8},
@@ -237,8 +237,7 @@ def test_jobs_wider_than_a_node_run(parallel: Any) -> None:
 def test_one_queue_is_no_quicker() -> None:
     """What was launched before has to begin before: gathers hold up the operators behind them."""
     walls = [
-        result(node="h200-8", layers=4, parallel={"queues": how}).wall_s
-        for how in ("streams", "one")
+        result(node="h200-8", layers=4, parallel={"queues": count}).wall_s for count in (None, 1)
     ]
     assert walls[1] > walls[0]
 
