@@ -253,7 +253,9 @@ def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> 
         inserted=moved,
         ports=tuple(hops),
         alike=group if folded else None,
-        network=mirrored(node, rank, phase.peers, phase.network) if phase.network else (),
+        network=mirrored(node, rank, phase.peers, phase.network, phase.span)
+        if phase.network
+        else (),
         together=True,
         vector=moved - 2 * phase.by_nic,
     )
