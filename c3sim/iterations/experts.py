@@ -32,7 +32,7 @@ class Experts:
         self, operators: OperatorSet, model: Transformer, share: Share, products: Projections
     ):
         self.o, self.model, self.share, self.products = operators, model, share, products
-        self.rows = share.rows
+        self.rows = share.routed_rows
         self.chosen = products.chosen
         self.scores = float(self.rows * model.experts)
 
@@ -128,7 +128,7 @@ class Experts:
         model, o, products = self.model, self.o, self.products
         if model.shared_ffn is None:
             return []
-        inner = products.rows * products.gemms["shared-up"]["n"]
+        inner = self.rows * products.gemms["shared-up"]["n"]
         flops = o.parts.silu_flops or o.parts.activation_flops
         gate: list[Step] = []
         numbers = self.rows * model.hidden
@@ -198,7 +198,7 @@ class Experts:
         model, o, products = self.model, self.o, self.products
         if model.shared_ffn is None:
             return []
-        inner = products.rows * products.gemms["shared-up"]["n"]
+        inner = self.rows * products.gemms["shared-up"]["n"]
         flops = o.parts.silu_flops or o.parts.activation_flops
         numbers = self.rows * model.hidden
         gate: list[Step] = []

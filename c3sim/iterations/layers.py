@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from c3sim.iterations.context import SharedSequence
 from c3sim.iterations.experts import Experts
 from c3sim.iterations.latent import LatentAttention
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.scores import Scores
-from c3sim.iterations.share import Share as Share
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.host import HostCall
 from c3sim.spec.models import LayerKind, Transformer
@@ -41,7 +42,9 @@ class Layer:
         self.o, self.model, self.share, self.window = operators, model, share, kind.window
         self.products = Projections(operators, model, share)
         self.queries, self.keys = self.products.queries, self.products.keys
-        self.inner = self.products.chosen * (model.ffn // share.tensor)
+        self.apart = model.experts > 1 and share.of_expert < share.tensor
+        parts = share.of_expert if self.apart else share.tensor
+        self.inner = self.products.chosen * (model.ffn // parts)
         self.size = float(share.rows * model.hidden * operators.element)
         self.latent: LatentAttention | None = None
         if model.latent is not None:
@@ -63,9 +66,7 @@ class Layer:
             *self._norm_behind("attention"),
             *self._residual("1"),
             o.normalisation("norm2", rows, width),
-            *self._whole("gather2"),
-            *self._network(),
-            *self._sum("reduce2"),
+            *(self._network() if self.apart else self._shared_network()),
             *self._norm_behind("network"),
             *self._residual("2"),
         ]
@@ -78,7 +79,7 @@ class Layer:
         return [
             *self._undropped("2"),
             *self._norm_behind("network", backward=True),
-            *self._whole("gather-gradient2"),
+            *([] if self.apart else self._whole("gather-gradient2")),
             *self._network_backward(),
             *o.normalisation_backward("norm2", rows, width, vectors),
             o.elementwise("add-gradient2", rows * width, 2, 1),
@@ -153,6 +154,8 @@ class Layer:
     def _attention_forward(self) -> list[Step]:
         if self.o.eager:
             return Scores.of(self.o, self.model, self.share, self.window).forward()
+        if self.share.sequence_parts > 1:
+            return SharedSequence.of(self.o, self.model, self.share).forward()
         attention = self._attention("attention").beside({"view": 2})
         if self.share.tokens > 1:
             return [attention]
@@ -185,12 +188,14 @@ class Layer:
             return Scores.of(self.o, self.model, self.share, self.window).backward()
         o, rows = self.o, self.share.rows
         queries, keys = rows * self.queries, rows * self.keys
+        sinks = (self.model.heads // self.share.tensor,) if self.model.sinks else ()
+        gradient = self._attention("attention-gradient", backward=True).beside({"view": 8})
+        attention: list[Step] = [replace(gradient, gradients=sinks)]
+        if self.share.sequence_parts > 1:
+            attention = SharedSequence.of(self.o, self.model, self.share).backward()
         steps: list[Step] = [
             o.elementwise("attention-product", queries, 2, 0).called({}),
-            replace(
-                self._attention("attention-gradient", backward=True).beside({"view": 8}),
-                gradients=(self.model.heads // self.share.tensor,) if self.model.sinks else (),
-            ),
+            *attention,
             o.elementwise("attention-convert", queries, 2, 1).called({}),
         ]
         grouped = self.keys < self.queries
@@ -213,6 +218,10 @@ class Layer:
             return []
         turn = rotary_backward if backward else rotary
         return turn(self.o, self.share.rows * self.queries, self.share.rows * self.keys)
+
+    def _shared_network(self) -> list[Step]:
+        """Of all tokens, between GPUs that share it."""
+        return [*self._whole("gather2"), *self._network(), *self._sum("reduce2")]
 
     def _network(self) -> list[Step]:
         if self.experts:
@@ -243,7 +252,7 @@ class Layer:
 
     def _network_backward(self) -> list[Step]:
         if self.experts:
-            summed = self._sum_of_input("2", beside=0)
+            summed = [] if self.apart else self._sum_of_input("2", beside=0)
             return self.experts.backward(self._activation_backward(), summed)
         return [
             *self.products.gradients(("down",)),

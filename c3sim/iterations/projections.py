@@ -33,6 +33,11 @@ class Projections:
         tensor, rows = share.tensor, share.rows
         self.o, self.model, self.rows, self.expert = operators, model, rows, share.expert
         self.gemms: dict[str, dict[str, Any]] = layer_gemms(model, tensor, rows, share.expert)
+        parts = tensor
+        if model.experts > 1:
+            parts, rows = share.of_expert, share.routed_rows
+            own = layer_gemms(model, parts, rows, share.expert) if parts != tensor else {}
+            self.gemms |= {name: own[name] for name in ("router", *OF_EXPERTS) if own}
         self.chosen = rows * model.experts_per_token
         self._spread(share)
         heads = model.heads // tensor
@@ -52,12 +57,12 @@ class Projections:
             for name in self.network:
                 self._add(name, inner, model.hidden)
         if model.shared_ffn is not None:
-            shared = model.shared_ffn // tensor
+            shared = model.shared_ffn // parts
             for name in ("shared-gate", "shared-up"):
-                self._add(name, shared, model.hidden)
-            self._add("shared-down", model.hidden, shared)
+                self._add(name, shared, model.hidden, rows)
+            self._add("shared-down", model.hidden, shared, rows)
         if model.shared_gate:
-            self._add("shared-weight", 1, model.hidden)
+            self._add("shared-weight", 1, model.hidden, rows)
 
     def _spread(self, share: Share) -> None:
         """Give each expert its rows, where they have not as many."""
@@ -70,9 +75,9 @@ class Projections:
             mean = -(-self.chosen // len(loads))
             self.gemms[name] |= {"m": mean, "batch": len(loads), "rows": loads}
 
-    def _add(self, name: str, n: int, k: int) -> None:
-        """A product of every token's."""
-        self.gemms[name] = {"m": self.rows, "n": n, "k": k, "batch": 1}
+    def _add(self, name: str, n: int, k: int, rows: int | None = None) -> None:
+        """A product of every token's, or of *rows*."""
+        self.gemms[name] = {"m": rows or self.rows, "n": n, "k": k, "batch": 1}
 
     def _add_latent(self, latent: Latent, heads: int) -> None:
         hidden, queries = self.model.hidden, heads * (latent.plain + latent.rotary)
@@ -103,7 +108,7 @@ class Projections:
         for number, name in enumerate(reversed(names)):
             steps.append(self._of_input(name))
             if number:
-                numbers = self.rows * self.gemms[name]["k"]
+                numbers = self.gemms[name]["m"] * self.gemms[name]["k"]
                 steps.append(self.o.elementwise(f"{name}-sum", numbers, 2, 1))
             steps += (exchange or []) if number == len(names) - 1 else []
             steps += self._of_weights(name)

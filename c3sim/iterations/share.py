@@ -1,4 +1,4 @@
-"""One GPU's part of a layer."""
+"""One GPU's part of a layer of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from c3sim.iterations.load import BALANCED, Load
 class Share:
     """One GPU's part of a layer: *sequences* of *tokens* new tokens behind *context* others, a
     part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
-    experts. *training*: dropout is on.
+    experts, each of which *expert_tensor* GPUs share (left out: as the layer). *sequence_parts*:
+    GPUs that share the tokens, and how attention sees those of others (context.py). *training*:
+    dropout is on. *load*: of experts.
     """
 
     sequences: int
@@ -20,13 +22,26 @@ class Share:
     tensor: int = 1
     split: bool = False
     expert: int = 1
+    expert_tensor: int | None = None
+    sequence_parts: int = 1
+    sequence_by: str = "all_gather"
     training: bool = False
     load: Load = BALANCED
 
     @property
     def rows(self) -> int:
         """Tokens that go through projections and networks."""
-        return self.sequences * self.tokens
+        return self.sequences * self.tokens // self.sequence_parts
+
+    @property
+    def of_expert(self) -> int:
+        """GPUs that share an expert."""
+        return self.tensor if self.expert_tensor is None else self.expert_tensor
+
+    @property
+    def routed_rows(self) -> int:
+        """Tokens that a GPU sends to experts: of those it shares with others its own part."""
+        return self.rows * self.of_expert // self.tensor
 
     @property
     def own_rows(self) -> int:

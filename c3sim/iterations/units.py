@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from c3sim.iterations.layers import Layer, Share
+from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.models import LayerKind, Transformer
 
@@ -100,13 +101,14 @@ def transformer_units(
     share: Share,
     layers: int,
     *,
+    first: int = 0,
     head: bool,
     generates: bool,
 ) -> Units:
-    """The first *layers* of *model*; *head*: embedding, output head and loss too; *generates*: the
-    head is run for the last token of each sequence, without a loss.
+    """*layers* of *model* from the layer *first* on; *head*: embedding, output head and loss too;
+    *generates*: the head is run for the last token of each sequence, without a loss.
     """
-    kinds = [model.kind_of(index) for index in range(layers)]
+    kinds = [model.kind_of(index) for index in range(first, first + layers)]
     units = {kind: layer_unit(operators, model, share, kind) for kind in dict.fromkeys(kinds)}
     each = tuple(units[kind] for kind in kinds)
     if not head:
@@ -132,10 +134,11 @@ def layer_unit(operators: OperatorSet, model: Transformer, share: Share, kind: L
 def _parameters(model: Transformer, share: Share) -> tuple[int, int]:
     """Parameters of a layer on one GPU: all but its network or experts, and those."""
     held, biases = model.experts // share.expert, 0
+    parts = share.of_expert if model.experts > 1 else share.tensor
     if "network" in model.biases and not model.bias:
         biases = (2 if model.gated else 1) * model.ffn + model.hidden
     own = model.shared_weights // share.tensor + sum(model.vectors) - model.experts * biases
-    return own, held * (model.network_weights // share.tensor + biases)
+    return own, held * (model.network_weights // parts + biases)
 
 
 class _Ends:
