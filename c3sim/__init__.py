@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from c3sim.api import compare, explain, run, study, sweep
+    from c3sim.api import compare, diff, explain, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
     from c3sim.result import Result
     from c3sim.spec.reading.building import (
@@ -37,9 +37,11 @@ __all__ = [
     "Result",
     "Workload",
     "__version__",
+    "advise",
     "collective",
     "compare",
     "copy",
+    "diff",
     "explain",
     "gemm",
     "hold",
@@ -53,7 +55,7 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("compare", "explain", "run", "study", "sweep"), "c3sim.api"),
+    **dict.fromkeys(("advise", "compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(
         ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"),

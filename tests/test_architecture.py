@@ -53,12 +53,13 @@ MAY_IMPORT: dict[str, str] = {
     "output": "errors spec models result spec.reading machine strategies evaluation iterations"
     " output.kit experiments",
     "notebook": "errors shown result evaluation iterations output.kit experiments output",
+    "changes": "errors spec.reading evaluation importers output",
     "api": "errors spec result spec.reading strategies evaluation iterations output.kit experiments"
-    " notebook",
+    " importers output notebook changes",
     "lab": "errors spec result spec.reading simulation strategies evaluation iterations output.kit"
     " experiments output api",
     "cli": "errors spec schedules models result spec.reading strategies evaluation iterations"
-    " output.kit experiments importers output api lab",
+    " output.kit experiments importers output changes api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {
@@ -71,7 +72,7 @@ VALIDATION_MAY_IMPORT: dict[str, str] = {
 #: Underscored names that libraries offer: of named tuples, the exit of a process, PyTorch's
 #: products in fp8 and operations over lists of tensors.
 OFFERED = (
-    *("_replace", "_asdict", "_exit", "_scaled_mm"),
+    *("_replace", "_asdict", "_exit", "_scaled_mm", "_get_backend"),
     *(f"_foreach_{name}" for name in ("mul_", "add_", "addcmul_", "sqrt", "div", "norm")),
 )
 #: Functions longer than they may be. To shrink; the options of a command count as its lines.

@@ -27,6 +27,17 @@ from c3sim.spec.sourced import Hardware
 from c3sim.spec.task import StorePolicy
 
 
+class UnitPort(Hardware):
+    """A compute unit's way to its L2, which loads and stores share (models/unit_port.py)."""
+
+    under_way: Bytes
+    """bytes of loads under way on a unit with which its read_bandwidth was measured"""
+    store_bandwidth: BytesPerCycle
+    """bytes one CU stores per cycle while few do"""
+    exponent: Exponent
+    """exponent of the soft maximum of the latency of loads and the time of the port"""
+
+
 class L2(Hardware):
     """Second-level cache, one per die."""
 

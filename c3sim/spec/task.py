@@ -91,8 +91,9 @@ class EngineTask(TaskBase):
     """engines and NICs only: by a workgroup of the kernel whose tiles it waits for (``after``),
     that which ends the last of them and does nothing else meanwhile (dma_engines.post_time,
     scale_out.kernel_post_time): one packet after the other (serial), or a lane for each queue
-    (lanes; of NICs a workgroup for each peer); left out: by the host, or a trigger. To a NIC it is
-    a put, and a flag that the order of the queue keeps behind it"""
+    (lanes; of NICs a workgroup for each peer); with a *stream*: by a kernel of one workgroup that
+    the stream launches for it; left out: by the host, or a trigger. To a NIC it is a put, and a
+    flag that the order of the queue keeps behind it"""
 
 
 TaskClass = Literal["compute", "communication", "host"]

@@ -9,7 +9,8 @@ A process per GPU, no barrier between iterations. Each case of the plan is a des
 - ``compute``: the same work of each GPU without any communication (a rank with whole weights);
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
-Where nothing is parallel, together alone.
+Where nothing is parallel, together alone. ``only: [together]`` of a case leaves the others out.
+A sharded case may pin ``channels``, or go ``by: engines``.
 
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
 slowest rank (``iterations_s``), seconds that the slower host spent in its calls (``calls_s``), and
@@ -24,7 +25,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -34,13 +35,14 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
 from .host import Host
 from .models import BF16, Lamb, Model
-from .ranks import everyone, joined, out_of_time, run_plan, slowest
+from .ranks import everyone, group_of, joined, out_of_time, run_plan, slowest
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
@@ -72,11 +74,21 @@ class Case:
         if not talks:
             return model
         if self.kind == "fsdp":
-            for layer in model.layers:
-                fully_shard(layer)
-            return fully_shard(model)
+            return self.sharded(model)
         if self.kind == "ddp":
             return DistributedDataParallel(model, bucket_cap_mb=about["parallel"]["bucket_mib"])
+        return model
+
+    def sharded(self, model: Any) -> Any:
+        """*model*, whose gathers and sums go over a communicator as the case says."""
+        engines = self.about.get("by") == "engines"
+        group = group_of(self.about.get("channels", 0), engines)
+        mesh = DeviceMesh.from_group(group, "cuda")
+        for layer in model.layers:
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        if engines:
+            model.set_allocate_memory_from_process_group_for_comm(True)
         return model
 
     def given(self) -> Tensor:
@@ -205,7 +217,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
             for name, about in plan["cases"].items()
         }
         for name, about in cases.items():
-            for mode in MODES if about["parallel"]["kind"] != "none" else ("together",):
+            for mode in modes_of(about):
                 if out_of_time(limit, f"{name}, {mode}", group):
                     return
                 torch.manual_seed(1 + rank)
@@ -224,6 +236,14 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
             traced(call, trace, about, plan.get("profiled", PROFILED))
             del call
             torch.cuda.empty_cache()
+
+
+def modes_of(about: dict[str, Any]) -> Sequence[str]:
+    """The modes in which a case runs."""
+    if about["parallel"]["kind"] == "none":
+        return ("together",)
+    only: Sequence[str] = about.get("only", MODES)
+    return only
 
 
 def _measure(

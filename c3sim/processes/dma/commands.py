@@ -26,6 +26,7 @@ from c3sim.processes.dma.copies import (
     DmaCopy,
     as_executed,
     engine_for,
+    handed_on,
     host_engine_for,
     local_engine_for,
     port_sharers,
@@ -93,7 +94,8 @@ class _CopyRun:
         engines = context.node.gpu.dma_engines
         self.linked = copy.source != copy.destination  # it leaves the GPU
         self.packets = math.ceil(copy.size / engines.max_packet_payload)
-        work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=self.linked)
+        several = 1 if handed_on(context.node, copy.op) else 1 + len(copy.also)
+        work = engine_work(engines, copy.op, ways=several, linked=self.linked)
         ways = 2 if copy.op == "swap" else 1
         self.cap = _rate_by_state(context, self.linked, copy.pull, work, ways)
         self.traffic = traffic(context.node, copy, work)

@@ -45,6 +45,7 @@ class Batch:
     ends: list[int]  # places of each die's order: where the first round starts, where each stops
     workgroups: int  # at a time, over all engines
     units: int
+    kept: float = 0.0  # LDS of a unit that others have, or had until its workgroups got room
 
     @property
     def rounds(self) -> int:
@@ -160,13 +161,13 @@ class Dispatcher:
         """Place what has room, grid by grid; *behind*: whose workgroups have ended."""
         for grid in list(self._queue):
             if self.waits(grid):
-                self._advance(grid, 1 if behind is None else self._together(grid, behind))
+                self._advance(grid, behind)
 
-    def _together(self, grid: Grid, behind: Grid) -> int:
+    def _together(self, grid: Grid, behind: Grid | None) -> int:
         """Workgroups of *grid* that have room on a unit where all but one of those of another grid,
         *behind* which they waited, still are.
         """
-        if grid is behind:
+        if behind is None or grid is behind:
             return 1
         unit, claim = self.residency.unit, behind.claim
         others = max(0, claim.within(unit.lds, unit.registers, unit.waves) - 1)
@@ -184,8 +185,23 @@ class Dispatcher:
             if grid is not but:
                 grid.cut()
 
-    def _advance(self, grid: Grid, together: int) -> None:
-        """Dispatch *grid* along its order as far as there is room, so many *together* on a unit."""
+    def _kept(self, grid: Grid, behind: Grid | None) -> float:
+        """LDS of a unit with *grid* that others have, in the mean, or had until workgroups *behind*
+        which it waited ended: a unit divides its memory anew when it is empty.
+        """
+        beside = self.residency.lds_beside
+        sums = [g.multiplicity * beside(g, grid.number) for g in self.groups]
+        kept = sum(sums) / max(1, self.units(grid))
+        if behind is None or behind is grid:
+            return kept
+        unit, claim = self.residency.unit, behind.claim
+        return max(kept, claim.lds * claim.within(unit.lds, unit.registers, unit.waves))
+
+    def _advance(self, grid: Grid, behind: Grid | None) -> None:
+        """Dispatch *grid* along its order as far as there is room, *behind* workgroups that ended,
+        if any.
+        """
+        together = self._together(grid, behind)
         pairs = zip(self.groups, grid.turns, strict=True)
         rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
         start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
@@ -208,6 +224,7 @@ class Dispatcher:
         batch = Batch(
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
+        batch.kept = self._kept(grid, behind)
         others_wait = any(other is not grid and self.waits(other) for other in self._queue)
         if alone and grid.foldable and not others_wait:
             (self._take_rounds_along if self.in_order else self._repeat_round)(grid, batch, rooms)

@@ -151,6 +151,9 @@ def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[Inpu
         message = f"got {task.channels}; must be at most the {cus} compute units"
         message += f", {most // cus} on each" if most > cus else ""
         yield InputError(message, join(path, "channels"))
+    if task.variant == "multicast" and not node.links.multicast:
+        message = f"'multicast': needs a switch that hands on (links.multicast), not {node.name}"
+        yield InputError(message, join(path, "variant"))
     if task.backend == "dma":
         reduces = task.op in ("all_reduce", "reduce_scatter")
         yield from reduce_errors(reduces, node, join(path, "backend"))
@@ -164,6 +167,13 @@ def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[Inpu
 
 def _library_errors(task: Collective, node: Node, backend: str, path: str) -> Iterator[InputError]:
     library = node.collective_libraries[backend]
+    if task.by == "engines":
+        carried = () if library.engines is None else library.engines.operations
+        if node.nodes > 1:
+            carried = tuple(op for op in carried if op in BY_ENGINES)
+        what = f"collective that {backend} has engines carry on {node.name}"
+        yield from unknown_errors(what, task.op, carried, join(path, "by"))
+        return
     ops = tuple(op for op in library.algorithms if op in library.channels.default)
     yield from unknown_errors(f"collective of {backend}", task.op, ops, join(path, "op"))
     if node.nodes == 1 and task.algorithm != "hierarchical":
@@ -220,7 +230,7 @@ def across_nodes_errors(task: Collective, node: Node, path: str) -> Iterator[Inp
     elif task.pipeline is not None and task.algorithm not in (None, "hierarchical"):
         message = f"{task.algorithm!r} has no phases; needs algorithm hierarchical"
         yield InputError(message, join(path, "pipeline"))
-    elif node.nodes > 1 and task.backend == "dma":
+    elif node.nodes > 1 and task.on_engines:
         yield from _engine_errors(task, node, path)
     elif node.nodes > 1:
         allowed, offered = cluster_algorithms(task.op), node.scale_out.algorithms
@@ -280,7 +290,7 @@ def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError
     if group.size < 2:
         yield InputError(f"got {group.size}; a group has at least 2 GPUs", where)
     elif on_rails(node, group):
-        if task.backend == "dma":
+        if task.on_engines:
             yield InputError("DMA engines do not reach other nodes in groups", where)
         elif task.algorithm not in (None, "ring", "direct"):
             message = f"{task.algorithm!r} is not between nodes; allowed: ring, direct"
@@ -294,7 +304,7 @@ def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError
         yield InputError(message + ("" if node.nodes > 1 else f" GPUs of {node.name}"), where)
     elif node.links.topology == "ring":
         yield InputError(f"{node.name} is a ring; its collectives are of all GPUs", where)
-    elif node.nodes > 1 and task.backend == "dma":
+    elif node.nodes > 1 and task.on_engines:
         yield InputError("DMA engines have no groups on several nodes", where)
     elif task.variant == "swap":
         yield InputError("swaps are among all GPUs of a node", join(path, "variant"))
