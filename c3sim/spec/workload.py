@@ -29,13 +29,13 @@ from c3sim.spec.quantities import (
 )
 from c3sim.spec.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.spec.task import (
+    AtOwners,
     Command,
     EngineTask,
     Kernel,
     KernelBase,
     Moved,
     Posting,
-    Publication,
     Stores,
     TaskBase,
     TileOrder,
@@ -91,6 +91,9 @@ class HostThreads(Spec):
     kernel_gap: Time | None = None
     """between two kernels of a stream of which the second has been launched in time; left out: the
     GPU's latencies of dispatch and completion"""
+    queues: Parts | None = None
+    """hardware queues that the streams of a GPU share, in launch order
+    (CUDA_DEVICE_MAX_CONNECTIONS, GPU_MAX_HW_QUEUES); left out: one for each stream"""
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"
@@ -170,7 +173,7 @@ class Buffer(Spec):
         return float(size)
 
 
-class Gemm(KernelBase):
+class Gemm(AtOwners):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
     """
@@ -205,15 +208,6 @@ class Gemm(KernelBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
-    results: Literal["here", "peers"] = "here"
-    """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
-    publish: Publication | None = None
-    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
-    order: TileOrder = "mixed"
-    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
-    of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
-    the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
-    (remote_first)"""
     accumulate: bool = False
     """C += A B: C is read again, as of a GEMM that is split along K"""
     reused: Moved = 0.0
@@ -277,6 +271,9 @@ class Collective(EngineTask):
     dtype: Dtype = "bf16"
     backend: str | None = None
     """a collective library of the node, or dma; left out: the first library of the node's file"""
+    by: Literal["units", "engines"] | None = None
+    """what carries it: compute units, or DMA engines as the library has them do it
+    (collective_libraries.NAME.engines); left out: compute units"""
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
     algorithm: (
@@ -298,10 +295,10 @@ class Collective(EngineTask):
     """backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1"""
     ways: Parts | None = None
     """variant b2b: queues of each engine that the peers are dealt to; left out: 1"""
-    variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = None
-    """backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two
-    peers each (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one
-    engine (b2b)"""
+    variant: Literal["pcpy", "bcst", "swap", "b2b", "multicast"] | None = None
+    """by engines: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two peers
+    each (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one engine
+    (b2b); one copy that the switch hands to all (multicast, all-gather)"""
     mapping: Literal["peer", "ipc"] | None = None
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     out_of_place: bool = False
@@ -319,6 +316,11 @@ class Collective(EngineTask):
     """compute units only: how long after this GPU's the last peer's kernel begins, which all wait
     for; where a trace says so"""
     cache: TransferPolicy = TransferPolicy()
+
+    @property
+    def on_engines(self) -> bool:
+        """True if DMA engines carry it."""
+        return self.backend == "dma" or self.by == "engines"
 
 
 class Copy(EngineTask):
