@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
+from c3sim.iterations.halves import join
 from c3sim.iterations.layers import Share
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
@@ -108,7 +109,7 @@ class Plan:
     @property
     def batch(self) -> int:
         """Sequences that go through a GPU at a time."""
-        return self.iteration.batch // self.micro_batches
+        return self.iteration.batch // self.micro_batches // self.iteration.halves
 
     def units(self) -> Units:
         """The model's parts on one GPU."""
@@ -216,6 +217,9 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, batches: int
         raise InputError(
             f"{iteration.batch} sequences do not divide by {batches} micro batches", "parallel"
         )
+    if iteration.batch // batches % iteration.halves:
+        what = f"{iteration.batch // batches} sequences at a time have no two halves"
+        raise InputError(f"{what}; give an even number", "batch")
     if iteration.layers is not None and iteration.layers > model.layers:
         raise InputError(
             f"got {iteration.layers}; {model.name} has {model.layers} layers", "layers"
@@ -253,6 +257,7 @@ def _build(planned: Plan, layers: int) -> Built:
     calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
+    builder.halves = iteration.halves == 2
     units = planned.units()
     fsdp = planned.kinds.get("fsdp")
     pieces = (
@@ -301,6 +306,7 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
         replicas.after(builder, index, backward=True)
     if planned.stages > 1:
         hand_on(builder, planned.operators, planned, "backward")
+    join(builder)
     replicas.end(builder)
     builder.backward = False
     name, kernels = iteration.optimizer, iteration.optimizer_kernels

@@ -103,7 +103,7 @@ def _model_flops_used(planned: Plan, wall: float) -> float:
     gpu = planned.node.gpu
     per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
     peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
-    return planned.units().flops * planned.micro_batches / (wall * peak)
+    return planned.units().flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
 
 
 def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
