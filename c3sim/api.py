@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from c3sim.errors import DeadlockError, InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from c3sim.experiments.jobs import Watcher
     from c3sim.experiments.study import StudyResult
     from c3sim.experiments.sweep import SweepResult
+    from c3sim.iterations.result import IterationResult
 
 __all__ = ["advise", "compare", "diff", "explain", "prepare", "run", "study", "sweep"]
 
@@ -64,10 +65,45 @@ AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str
 AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object] | str | PathLike[str]
 
+#: Names whose results a type checker knows to be those of iterations.
+PackagedIteration = Literal[
+    "bert-large-one-gpu",
+    "bert-large-training",
+    "dlrm-training",
+    "llama3-405b-training",
+    "llama3-70b-decode",
+    "llama3-70b-training",
+    "llama3-8b-forward",
+    "llama3-8b-training",
+    "mixtral-prefill",
+]
+
 #: What the tasks of a deadlock most often do not fit into.
 REGISTERS = "gpu.compute_units.registers"
 
 show_themselves()
+
+
+@overload
+def run(
+    workload: PackagedIteration | LoadedIteration | Iteration,
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+    trace: bool = False,
+) -> IterationResult: ...
+
+
+@overload
+def run(
+    workload: AnyWorkload,
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+    trace: bool = False,
+) -> Result: ...
 
 
 def run(
@@ -214,7 +250,8 @@ def _figures(side: Any, node: AnyNode | None) -> dict[str, Any]:
     if isinstance(side, str | PathLike) and str(side).endswith(".json"):
         saved: dict[str, Any] = json.loads(Path(side).read_bytes())
         return saved
-    return run(side, node=node).to_dict()
+    result: Result = run(side, node=node)
+    return result.to_dict()
 
 
 def sweep(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from c3sim import shown
@@ -34,7 +35,13 @@ class Again:
 
 def show_themselves() -> None:
     """From now on what the interface returns shows itself."""
-    shown.HOW.update(html=html, figure=figure_of)
+    shown.HOW.update(html=html, figure=figure_of, save=_save)
+
+
+def _save(figure: Figure, path: str | PathLike[str]) -> None:
+    from c3sim.output.kit.look import save
+
+    save(figure, path)
 
 
 def html(what: Any) -> str:

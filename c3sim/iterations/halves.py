@@ -9,17 +9,24 @@ batches of a serving engine are, or the chunks of a domino in training (DeepSeek
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from c3sim.iterations.steps import Exchange, Step
-
-if TYPE_CHECKING:
-    from c3sim.iterations.builder import Builder
 
 NAMES = ("", "-half")
 
 
-def in_turns(builder: Builder, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+class Launcher(Protocol):
+    """Launches steps (builder.py); *awaited*: what its next operators wait for."""
+
+    awaited: list[tuple[str, int]]
+    awaited_by_half: list[list[tuple[str, int]]]
+
+    def in_order(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+        """Launch *steps*; yields each with the name of its task."""
+
+
+def in_turns(builder: Launcher, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
     """Launch *steps*, of half the batch, twice. Yields each with the task of the second half, which
     completes its gradients.
     """
@@ -38,7 +45,7 @@ def in_turns(builder: Builder, prefix: str, steps: Iterable[Step]) -> Iterator[t
     builder.awaited = []  # what is launched between layers needs neither half
 
 
-def join(builder: Builder) -> None:
+def join(builder: Launcher) -> None:
     """Make the next launch wait for the exchanges of both halves."""
     for left in builder.awaited_by_half:
         builder.awaited += left

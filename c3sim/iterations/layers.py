@@ -25,9 +25,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from c3sim.iterations.context import SharedSequence
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.host import HostCall
 from c3sim.spec.models import Transformer
@@ -131,41 +133,19 @@ def _of_attention(op: Op) -> Op:
     return Op(f"attention-{op.name}", task, "attention", op.flops)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
-    """One GPU's part of a layer: *sequences* of *tokens* new tokens behind *context* others, a
-    part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
-    experts. *training*: dropout is on.
-    """
-
-    sequences: int
-    tokens: int
-    context: int = 0
-    tensor: int = 1
-    split: bool = False
-    expert: int = 1
-    training: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Tokens that go through projections and networks."""
-        return self.sequences * self.tokens
-
-    @property
-    def own_rows(self) -> int:
-        """Tokens that go through norms and residuals."""
-        return max(1, self.rows // self.tensor) if self.split else self.rows
-
-
 class Layer:
     """The operators of one layer of *model* on a GPU that has *share* of it."""
 
     def __init__(self, operators: OperatorSet, model: Transformer, share: Share):
         self.o, self.model, self.share = operators, model, share
-        self.products = Projections(operators, model, share.rows, share.tensor, share.expert)
+        self.products = Projections(operators, model, share)
         self.queries, self.keys = self.products.queries, self.products.keys
-        self.chosen = share.rows * model.experts_per_token  # tokens that go through experts
-        self.inner = self.chosen * (model.ffn // share.tensor)
+        self.chosen = share.rows  # tokens that go through networks
+        if model.experts > 1:
+            self.chosen = share.routed_rows * model.experts_per_token
+        self.apart = model.experts > 1 and share.of_expert < share.tensor
+        width = model.ffn // (share.of_expert if self.apart else share.tensor)
+        self.inner = self.chosen * width
         self.size = float(share.rows * model.hidden * operators.element)
 
     def forward(self) -> list[Step]:
@@ -181,9 +161,7 @@ class Layer:
             *self._sum("reduce1"),
             *self._residual("1"),
             o.normalisation("norm2", rows, width),
-            *self._whole("gather2"),
-            *self._network(),
-            *self._sum("reduce2"),
+            *(self._network() if self.apart else self._shared_network()),
             *self._residual("2"),
         ]
 
@@ -194,7 +172,7 @@ class Layer:
         vectors = 2 if model.bias else 1
         return [
             *self._undropped("2"),
-            *self._whole("gather-gradient2"),
+            *([] if self.apart else self._whole("gather-gradient2")),
             *self._network_backward(),
             *o.normalisation_backward("norm2", rows, width, vectors),
             o.elementwise("add-gradient2", rows * width, 2, 1),
@@ -231,6 +209,8 @@ class Layer:
     def _attention_forward(self) -> list[Step]:
         if self.o.eager:
             return Scores.of(self.o, self.model, self.share).forward()
+        if self.share.sequence_parts > 1:
+            return SharedSequence.of(self.o, self.model, self.share).forward()
         attention = self._attention("attention").beside({"view": 2})
         if self.share.tokens > 1:
             return [attention]
@@ -262,9 +242,13 @@ class Layer:
             return Scores.of(self.o, self.model, self.share).backward()
         o, rows = self.o, self.share.rows
         queries, keys = rows * self.queries, rows * self.keys
+        if self.share.sequence_parts > 1:
+            attention = SharedSequence.of(self.o, self.model, self.share).backward()
+        else:
+            attention = [self._attention("attention-gradient", backward=True).beside({"view": 8})]
         steps: list[Step] = [
             o.elementwise("attention-product", queries, 2, 0).called({}),
-            self._attention("attention-gradient", backward=True).beside({"view": 8}),
+            *attention,
             o.elementwise("attention-convert", queries, 2, 1).called({}),
         ]
         grouped = self.keys < self.queries
@@ -288,12 +272,16 @@ class Layer:
         turn = rotary_backward if backward else rotary
         return turn(self.o, self.share.rows * self.queries, self.share.rows * self.keys)
 
+    def _shared_network(self) -> list[Step]:
+        """Of all tokens, between GPUs that share it."""
+        return [*self._whole("gather2"), *self._network(), *self._sum("reduce2")]
+
     def _network(self) -> list[Step]:
         steps: list[Step] = []
         if self.model.experts > 1:
             steps += [
                 self.products.forward("router"),
-                self.o.elementwise("choose", self.share.rows * self.model.experts, 1, 1),
+                self.o.elementwise("choose", self.share.routed_rows * self.model.experts, 1, 1),
                 self.o.elementwise("permute", self.chosen * self.model.hidden, 1, 1),
                 *self._to_experts("to-experts"),
             ]
@@ -342,7 +330,7 @@ class Layer:
             steps += self._to_experts("to-experts-gradient")
             steps += [o.elementwise("permute-gradient", moved, 1, 1)]
             steps += self.products.gradients(("router",), bias=False)
-            steps += self._sum_of_input("2", beside=0)
+            steps += [] if self.apart else self._sum_of_input("2", beside=0)
         return steps
 
     def _activation_backward(self) -> list[Step]:

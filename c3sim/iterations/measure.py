@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from c3sim.evaluation.evaluate import power_result
 from c3sim.iterations.build import Model, Plan
-from c3sim.iterations.measured import Measured, measure
+from c3sim.iterations.measured import InTurns, Measured, measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs
+from c3sim.iterations.units import NOTHING, Units
 from c3sim.machine.energy import IDLE, by_component
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
@@ -32,7 +33,7 @@ def run_iteration(
     return result_of(measured, strategy)
 
 
-def result_of(measured: Measured, strategy: str) -> IterationResult:
+def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
     """The result of what was *measured* under *strategy*."""
     planned, runs, simulated = measured.planned, measured.high, measured.more
     numbers, host_bound = measured.numbers, measured.host_bound
@@ -41,7 +42,9 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
     longest = max(serial) or wall
     ideal, speedup = sum(serial) / longest, sum(serial) / wall
     energy = _energy(node, numbers)
-    total, memory = sum(energy.values()), memory_bytes(planned)
+    stages = measured.all_turns.stages if isinstance(measured, InTurns) else ()
+    memory = max((stage.memory_bytes for stage in stages), default=0.0) or memory_bytes(planned)
+    total = sum(energy.values())
     tokens = iteration.batch * iteration.length * planned.replicas
     return IterationResult(
         workload=iteration.name,
@@ -81,6 +84,7 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
         host_bound=host_bound,
         layers=planned.own_layers,
         simulated=min(simulated, planned.own_layers),
+        stages=stages if planned.stages > 1 else (),
     )
 
 
@@ -103,7 +107,12 @@ def _model_flops_used(planned: Plan, wall: float) -> float:
     gpu = planned.node.gpu
     per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
     peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
-    return planned.units().flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
+    units = planned.units()
+    flops = units.flops
+    if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
+        layer = Units(start=NOTHING, layer=units.layer, layers=1, end=NOTHING).flops
+        flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
+    return flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
 
 
 def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
@@ -165,7 +174,7 @@ def _notes(
         )
     if planned.stages > 1:
         notes.append(
-            "pipeline: a middle stage was simulated; fill and drain are added as"
-            f" {planned.stages - 1} more micro batches"
+            "pipeline: a micro batch was simulated, as in the middle of it; what stages do at other"
+            " times does not share links or units with that"
         )
     return notes

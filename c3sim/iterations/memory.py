@@ -24,37 +24,47 @@ MOMENTS = 2
 
 
 def memory_bytes(planned: Plan) -> float:
-    """Bytes on the GPU that needs most."""
+    """Bytes on a GPU that has all of its layers, before and behind them what the model has."""
+    return memory_of_stage(planned, planned.own_layers, True, True, 1.0)
+
+
+def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: float) -> float:
+    """Bytes on a GPU with so many *layers*, which is the *first* stage, the *last* one, both or
+    neither, and has activations of as many micro batches at most as are *held*.
+    """
     iteration, units = planned.iteration, planned.units()
+    ends = [unit for unit, here in ((units.start, first), (units.end, last)) if here]
     size = planned.operators.element
     training = iteration.phase == "training"
     own = max(size, MASTER) if iteration.master_weights else size
     kept = MOMENTS + (own > size) if iteration.optimizer != "none" else 0
-    fsdp = planned.kinds.get("fsdp")
-    shards = planned.replicas if fsdp else 1
-    held = ((1 + training) * size + kept * own) * units.parameters / shards
+    fsdp = planned.mesh.fsdp
+    alone = sum(unit.parameters for unit in ends)
+    experts = units.layer.parameters - units.layer.shared if planned.mesh.ep > 1 else 0
+    shared = layers * (units.layer.parameters - experts) + alone
+    numbers = shared / planned.mesh.shards
+    numbers += layers * experts / (planned.mesh.copies if fsdp else 1)
+    total = ((1 + training) * size + kept * own) * numbers
     if fsdp:
         ahead = (1 + fsdp.prefetch) / fsdp.pieces
-        gathered = units.layers if not fsdp.reshard else min(units.layers, ahead)
-        held += size * gathered * units.layer.parameters
-        held += size * (units.start.parameters + units.end.parameters)
-        held += size * units.layer.parameters / fsdp.pieces if training else 0.0
-    return held + _activations(planned) + _keys(planned)
+        gathered = layers if not fsdp.reshard else min(layers, ahead)
+        total += size * gathered * units.layer.parameters + size * alone
+        total += size * units.layer.parameters / fsdp.pieces if training else 0.0
+    return total + _activations(planned, layers, ends, held) + _keys(planned, layers)
 
 
-def _activations(planned: Plan) -> float:
+def _activations(planned: Plan, layers: int, around: list[Unit], held: float) -> float:
     units, iteration = planned.units(), planned.iteration
-    inside, ends = _written(units.layer), _written(units.start) + _written(units.end)
+    inside, ends = _written(units.layer), sum(_written(unit) for unit in around)
     if iteration.phase != "training":
         return max(inside, ends)
-    in_flight = min(planned.micro_batches, planned.stages)
     if iteration.checkpointing == "layer" and not isinstance(planned.model, Dlrm):
-        rows = planned.batch * iteration.length
+        rows = planned.batch * iteration.length / planned.mesh.size("cp")
         kept = float(rows * planned.model.hidden * planned.operators.element)
-        fsdp = planned.kinds.get("fsdp")
+        fsdp = planned.mesh.fsdp
         pieces = fsdp.pieces if fsdp else 1
-        return in_flight * units.layers * pieces * kept + inside + ends
-    return in_flight * units.layers * inside + ends
+        return held * layers * pieces * kept + inside + ends
+    return held * layers * inside + ends
 
 
 def _written(unit: Unit) -> float:
@@ -70,12 +80,10 @@ def _written(unit: Unit) -> float:
     return total
 
 
-def _keys(planned: Plan) -> float:
+def _keys(planned: Plan, layers: int) -> float:
     iteration, model = planned.iteration, planned.model
     if iteration.phase not in ("prefill", "decode") or isinstance(model, Dlrm):
         return 0.0
-    tokens = iteration.batch * (iteration.length + iteration.context)
+    tokens = iteration.batch * (iteration.length + iteration.context) / planned.mesh.size("cp")
     heads = max(1, model.kv_heads // planned.tensor)
-    return float(
-        2 * heads * model.head_dim * planned.operators.element * tokens * planned.own_layers
-    )
+    return float(2 * heads * model.head_dim * planned.operators.element * tokens * layers)

@@ -12,20 +12,21 @@ from typing import Any
 
 from c3sim.inference.steps import layer_gemms
 from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op, Step
 from c3sim.spec.models import Transformer
 
 
 class Projections:
-    """Those on one of *tensor* GPUs that share a layer, for *rows* tokens; *expert* GPUs share the
-    experts. Experts' gate and up are one product.
-    """
+    """Those on a GPU that has *share* of a layer. Experts' gate and up are one product."""
 
-    def __init__(
-        self, operators: OperatorSet, model: Transformer, rows: int, tensor: int, expert: int
-    ):
+    def __init__(self, operators: OperatorSet, model: Transformer, share: Share):
+        rows, tensor, expert = share.rows, share.tensor, share.expert
         self.o, self.model, self.rows, self.expert = operators, model, rows, expert
         self.gemms: dict[str, dict[str, Any]] = layer_gemms(model, tensor, rows, expert)
+        if model.experts > 1 and share.of_expert != tensor:
+            own = layer_gemms(model, share.of_expert, share.routed_rows, expert)
+            self.gemms |= {name: own[name] for name in ("router", "gate_up", "down")}
         self.queries = model.heads // tensor * model.head_dim
         self.keys = max(1, model.kv_heads // tensor) * model.head_dim
         self.attention = ("qkv",) if model.fused_qkv else ("q", "k", "v")

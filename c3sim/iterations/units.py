@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from c3sim.iterations.layers import Layer, Share
+from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.models import Transformer
 
@@ -83,6 +84,9 @@ class Units:
         )
 
 
+NOTHING = Unit(name="nothing", forward=())
+
+
 def transformer_units(
     operators: OperatorSet,
     model: Transformer,
@@ -98,7 +102,8 @@ def transformer_units(
     layer = Layer(operators, model, share)
     backward = tuple(layer.backward()) if share.training else ()
     own = _own_parameters(model, share)
-    network = model.experts // share.expert * model.network_weights // share.tensor
+    parts = share.of_expert if model.experts > 1 else share.tensor
+    network = model.experts // share.expert * model.network_weights // parts
     one = Unit(
         name="layer",
         forward=tuple(layer.forward()),
@@ -108,8 +113,7 @@ def transformer_units(
         network=network,
     )
     if not head:
-        nothing = Unit(name="nothing", forward=())
-        return Units(start=nothing, layer=one, layers=layers, end=nothing)
+        return Units(start=NOTHING, layer=one, layers=layers, end=NOTHING)
     ends = _Ends(operators, model, share, generates)
     return Units(start=ends.start(), layer=one, layers=layers, end=ends.end())
 

@@ -242,10 +242,10 @@ class StateByClock:
         self.states: dict[float, GpuState] = {}
         self._watts: dict[float, float] = {}
         self._within: dict[tuple[float, float], float] = {}
-        self._kinds = list(dict.fromkeys(drawing))
+        kinds = {flow: number for number, flow in enumerate(dict.fromkeys(drawing))}
+        self._kinds = list(kinds)
         self._drawing = [
-            (flow.load, self._kinds.index(flow), bound)
-            for flow, bound in zip(drawing, bounds, strict=True)
+            (flow.load, kinds[flow], bound) for flow, bound in zip(drawing, bounds, strict=True)
         ]
         self._bounds = len(set(bounds))
         self._loading = _by_bound(loading, loading_bounds)

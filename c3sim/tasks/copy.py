@@ -53,6 +53,8 @@ class CopyKind(EngineKind[Copy]):
             return NicCopy(**placed, foldable=copies_alike(scene.node, task))
         # with gpus: all as much arrives at every GPU as leaves it
         placed["foldable"] = task.gpus == "all"
+        if scene.profile is not None and task.launch_time is None:
+            placed["call_time"] += scene.profile.copy_time
         if by_units(scene.node, scene.workload, task):
             units = scene.node.gpu.compute_unit_count
             shape = GridShape(task.workgroups or units, scene.mask(task.stream))
