@@ -22,7 +22,7 @@ from c3sim.spec.task import TaskClass
 from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import copies_alike
-from c3sim.tasks.on_engines import EngineKind, OnEngines
+from c3sim.tasks.on_engines import EngineKind, OnEngines, stall
 from c3sim.tasks.on_units import REGISTERS, OnUnits, one_per_tile, own_rate, plain_claim, port_share
 from c3sim.tasks.stream import stream_kernel
 
@@ -104,7 +104,11 @@ class NicCopy(_AnyCopy):
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
         transfer = copy_transfer(context.node, turn.gpu, self.task)
-        NicQueue(context, self.name, turn.gpu).post(transfer, turn.done)
+        nic = NicQueue(context, self.name, turn.gpu)
+        if self.task.posted is None:
+            nic.post(transfer, turn.done)
+        else:
+            stall(context, self, turn.gpu, nic.put(transfer, self.task.posted, turn.done))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
