@@ -8,7 +8,6 @@ from c3sim.iterations.measured import InTurns, Measured, measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs
-from c3sim.iterations.units import NOTHING, Units
 from c3sim.machine.energy import IDLE, by_component
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
@@ -110,7 +109,7 @@ def _model_flops_used(planned: Plan, wall: float) -> float:
     units = planned.units()
     flops = units.flops
     if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
-        layer = Units(start=NOTHING, layer=units.layer, layers=1, end=NOTHING).flops
+        layer = units.layer.flops
         flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
     return flops * planned.micro_batches / (wall * peak)
 
@@ -167,6 +166,9 @@ def _notes(
             f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
             " kernels would shorten the iteration"
         )
+    notes += getattr(planned.model, "left_out", ())
+    if planned.stages > 1 and getattr(planned.model, "dense_layers", 0):
+        notes.append("pipeline: stages are taken to have layers as the last one has, none is dense")
     if simulated < planned.own_layers:
         notes.append(
             f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
