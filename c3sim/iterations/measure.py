@@ -13,6 +13,7 @@ from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
+from c3sim.spec.models import Dlrm
 from c3sim.spec.workload import Collective
 from c3sim.strategies.rewrites import staying_note
 
@@ -166,9 +167,11 @@ def _notes(
             f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
             " kernels would shorten the iteration"
         )
-    notes += getattr(planned.model, "left_out", ())
-    if planned.stages > 1 and getattr(planned.model, "dense_layers", 0):
-        notes.append("pipeline: stages are taken to have layers as the last one has, none is dense")
+    model = planned.model
+    if not isinstance(model, Dlrm):
+        notes += model.left_out
+        if planned.stages > 1 and model.dense_layers:
+            notes.append("pipeline: all stages are taken to have layers as the last one has")
     if simulated < planned.own_layers:
         notes.append(
             f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
