@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from c3sim.evaluation.effort import Effort
     from c3sim.experiments.bands import Band
+    from c3sim.iterations.result import IterationResult
     from c3sim.result import Result
 
 
@@ -59,6 +60,9 @@ def run(
         ),
     ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
+    limits: Annotated[
+        bool, Option("--limits", help="With --json too: what binds the wall time, under 'limit'.")
+    ] = False,
     against: Against = None,
     measured: Measured = None,
     yes: Yes = False,
@@ -121,9 +125,10 @@ def run(
         more |= {"measured": given.calibrated.to_dict()} if given.calibrated else {}
         more |= {"within": near[0]} if near else {}
         more |= {"against": found.to_dict()} if found else {}
+        more |= {"limit": _limit(given, result)} if limits else {}
         emit_json(result.to_dict() | more)
         return
-    from c3sim.iterations.limits import limit_line
+    from c3sim.iterations.limits import limit_line, limit_of_run
     from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
 
@@ -145,12 +150,23 @@ def run(
 
         show(differences_table(found))
     asked_of = side_of(given)
-    show(limit_line(asked_of.workload, asked_of.node.node, strategy, result.wall_s))
+    at = asked_of.workload, asked_of.node.node
+    show(limit_line(limit_of_run(*at, strategy, result.wall_s)))
     if band:
         from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table
 
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
+
+
+def _limit(given: Given, result: Result | IterationResult) -> Mapping[str, object]:
+    """What binds the wall time of *result*, as plain data."""
+    from c3sim.evaluation.limiter import Limit
+    from c3sim.iterations.limits import limit_of_run
+
+    side = side_of(given)
+    found = limit_of_run(side.workload, side.node.node, given.strategy, result.wall_s)
+    return found.to_dict() if isinstance(found, Limit) else found
 
 
 def _draw(result: Result, path: str) -> None:

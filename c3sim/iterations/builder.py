@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from c3sim.iterations.mesh import Group
 from c3sim.iterations.steps import Exchange, Op, Step
+from c3sim.models.groups import ranks_in
 from c3sim.spec.hardware import Node
 from c3sim.spec.host import HostCall, HostProfile
 from c3sim.spec.task import Dtype, Operator
@@ -118,7 +119,9 @@ class Builder:
         if among in self.groups:
             task = task.model_copy(update=self.groups[among]._asdict())
         library = self.node.collective_library(None)
-        call = library.enqueue_time if self.profile is None else self.profile.enqueue_time
+        call = library.enqueue_time
+        if self.profile is not None:
+            call = self.profile.collective_call(task.op, ranks_in(self.node, task))
         self._add(name, task, "communication", self._stream(among), after, call + extra)
         return name
 

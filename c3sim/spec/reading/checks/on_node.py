@@ -15,7 +15,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.operands import operand_bytes
 from c3sim.spec.reading.checks.workload import owner_errors, posting_on_node_errors
 from c3sim.spec.reading.documents import join
-from c3sim.spec.task import Command, EngineTask, Kernel, Stores
+from c3sim.spec.task import AtOwners, Command, EngineTask, Kernel, Stores
 from c3sim.spec.words import unknown_errors
 from c3sim.spec.workload import (
     Collective,
@@ -68,13 +68,14 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
 
 def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     yield from owner_errors(task, node, path)
+    if isinstance(task, AtOwners):
+        yield from at_owners_errors(task, node, path)
     yield from _size_errors(task, node, path)
     yield from _cache_errors(task, node, join(path, "cache"))
     if isinstance(task, Collective):
         yield from _collective_errors(task, node, path)
     elif isinstance(task, Gemm):
         yield from _gemm_errors(task, node, path)
-        yield from storing_gemm_errors(task, node, path)
     elif isinstance(task, Stores):
         yield from stores_errors(task, node, path)
     elif isinstance(task, Copy) and task.executor == "nic":
@@ -399,14 +400,19 @@ def stores_errors(task: Stores, node: Node, path: str) -> Iterator[InputError]:
         yield from unknown_errors("store policy", task.policy, policies, where)
 
 
-def storing_gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
-    """Mistakes: a GEMM that publishes, or stores at peers, needs costs and peers."""
+def at_owners_errors(task: AtOwners, node: Node, path: str) -> Iterator[InputError]:
+    """Mistakes: a kernel that publishes, or stores at peers, needs costs and peers."""
     if task.results == "peers" and node.gpus < 2:
         message = "stores at peers on 1 GPU; needs a node of at least 2"
         yield InputError(message, join(path, "results"))
     for field, used in (("results", task.results == "peers"), ("publish", bool(task.publish))):
         if used and node.gpu.remote_stores is None:
             yield _unknown_here(node, join(path, field))
+    if task.policy is not None and node.gpu.remote_stores is not None:
+        where = join(path, "policy")
+        yield from unknown_errors(
+            "store policy", task.policy, node.gpu.remote_stores.policies, where
+        )
 
 
 def _unknown_here(node: Node, path: str) -> InputError:
