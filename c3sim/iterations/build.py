@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
+from c3sim.iterations.load import Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
@@ -120,6 +121,7 @@ class Plan:
             sequence_parts=self.mesh.size("cp"),
             sequence_by="all_gather" if self.layout is None else self.layout.cp_by,
             training=self.iteration.phase == "training",
+            load=Load(self.iteration.mixture.skew, self.iteration.mixture.seed),
         )
 
     def units(self) -> Units:
@@ -139,6 +141,7 @@ class Plan:
             self.model,
             share,
             self.own_layers,
+            first=self.layers - self.own_layers,
             head=self.iteration.has_head,
             generates=self.iteration.phase in ("prefill", "decode"),
         )
@@ -258,9 +261,9 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, turns: _Turn
         return
     if iteration.tokens is None and iteration.phase != "decode":
         raise InputError("missing: how many tokens a sequence has", "tokens")
-    for what in ("heads", "ffn"):
+    for what in ("heads", "ffn", "dense_ffn", "shared_ffn"):
         count = getattr(model, what)
-        if count % tensor:
+        if (count or 0) % tensor:
             raise InputError(
                 f"{count} {what} of {model.name} do not divide by {tensor} GPUs", "parallel"
             )
@@ -289,6 +292,11 @@ def _check_context(iteration: Iteration, model: Transformer, tensor: int, parts:
     """Sequences over *parts* GPUs."""
     where, length = "parallel.cp", iteration.length
     by = iteration.parallel.cp_by if isinstance(iteration.parallel, Layout) else ""
+    if model.latent is not None or model.window is not None:
+        what = "latent attention" if model.latent is not None else "windows"
+        raise InputError(
+            f"{what} of sequences that GPUs share is not modelled; leave cp out", where
+        )
     if iteration.phase == "decode":
         raise InputError("decode makes one token of a sequence, which nothing divides", where)
     if iteration.attention == "eager":
@@ -334,9 +342,8 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     builder.recorded = iteration.phase == "training"
     units = planned.units()
     fsdp = planned.mesh.fsdp
-    pieces = (
-        units.layer.pieces(fsdp.pieces) * layers if fsdp and layers else (units.layer,) * layers
-    )
+    count = fsdp.pieces if fsdp else 1
+    pieces = [part for layer in units.each[:layers] for part in layer.pieces(count)]
     start = units.start if piece.name in ("whole", "start") else NOTHING
     end = units.end if piece.name in ("whole", "end") else NOTHING
     if piece.name not in ("within", "between"):
