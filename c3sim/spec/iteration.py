@@ -239,6 +239,8 @@ class Described(Workload):
     """
 
     iteration: Iteration
+    takes: dict[str, float] = Field({})
+    """how many times as long operators of a class take on the machine that was measured"""
     changes: tuple[tuple[str, Any, Literal["text", "si"]], ...] = ()
 
 
