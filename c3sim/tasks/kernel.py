@@ -161,8 +161,7 @@ def any_kernel(
     claim = claim_of(task, gpu.compute_units)
     residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups, task.tiles or 0)
-    away = 1.0 - 1.0 / context.node.gpus if task.results == "peers" else 0.0
-    plain = _Part.of(task, gpu, tiles, away)
+    plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
     def cost(per_unit: float, concurrent: int) -> TileCost:
@@ -217,6 +216,11 @@ class _Measured:
         others = max(0.0, state.load - own)
         memory = served_share(own + others, softness) / served_share(own, softness)
         return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
+
+
+def _away(task: Kernel, node: Node) -> float:
+    """Share of what *task* stores that belongs to peers."""
+    return 1.0 - 1.0 / node.gpus if task.results == "peers" else 0.0
 
 
 def _moving(moved: float, waited: float, together: float) -> float:
