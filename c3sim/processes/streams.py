@@ -201,10 +201,10 @@ class TaskRuns:
         )
         waited = now - ready
         latencies = latencies._replace(dispatch=max(0.0, latencies.dispatch - waited))
-        if not queued or repeat > 1:
+        launched = self._launched.get((planned.name, gpu))
+        if not queued or repeat > 1 or launched is None:
             return latencies
-        since = now - self._launched[planned.name, gpu]
-        left = kernels.dispatch_latency - since
+        left = kernels.dispatch_latency - (now - launched)
         return latencies._replace(dispatch=max(latencies.dispatch, left))
 
     def _follows(self, name: str, gpu: int, ready: float) -> bool:
