@@ -22,6 +22,8 @@ from pydantic import ValidationError
 from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
+from c3sim.iterations.halves import join
+from c3sim.iterations.load import Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
@@ -102,7 +104,7 @@ class Plan:
     @property
     def batch(self) -> int:
         """Sequences that go through a GPU at a time."""
-        return self.iteration.batch // self.micro_batches
+        return self.iteration.batch // self.micro_batches // self.iteration.halves
 
     def share(self) -> Share | None:
         """One GPU's part of a layer."""
@@ -120,6 +122,7 @@ class Plan:
             sequence_parts=self.mesh.size("cp"),
             sequence_by="all_gather" if self.layout is None else self.layout.cp_by,
             training=self.iteration.phase == "training",
+            load=Load(self.iteration.mixture.skew, self.iteration.mixture.seed),
         )
 
     def units(self) -> Units:
@@ -139,6 +142,7 @@ class Plan:
             self.model,
             share,
             self.own_layers,
+            first=self.layers - self.own_layers,
             head=self.iteration.has_head,
             generates=self.iteration.phase in ("prefill", "decode"),
         )
@@ -258,9 +262,9 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, turns: _Turn
         return
     if iteration.tokens is None and iteration.phase != "decode":
         raise InputError("missing: how many tokens a sequence has", "tokens")
-    for what in ("heads", "ffn"):
+    for what in ("heads", "ffn", "dense_ffn", "shared_ffn"):
         count = getattr(model, what)
-        if count % tensor:
+        if (count or 0) % tensor:
             raise InputError(
                 f"{count} {what} of {model.name} do not divide by {tensor} GPUs", "parallel"
             )
@@ -279,6 +283,9 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, turns: _Turn
         raise InputError(
             f"{iteration.batch} sequences do not divide by {batches} micro batches", "parallel"
         )
+    if iteration.batch // batches % iteration.halves:
+        what = f"{iteration.batch // batches} sequences at a time have no two halves"
+        raise InputError(f"{what}; give an even number", "batch")
     if iteration.layers is not None and iteration.layers > model.layers:
         raise InputError(
             f"got {iteration.layers}; {model.name} has {model.layers} layers", "layers"
@@ -289,6 +296,11 @@ def _check_context(iteration: Iteration, model: Transformer, tensor: int, parts:
     """Sequences over *parts* GPUs."""
     where, length = "parallel.cp", iteration.length
     by = iteration.parallel.cp_by if isinstance(iteration.parallel, Layout) else ""
+    if model.latent is not None or model.window is not None:
+        what = "latent attention" if model.latent is not None else "windows"
+        raise InputError(
+            f"{what} of sequences that GPUs share is not modelled; leave cp out", where
+        )
     if iteration.phase == "decode":
         raise InputError("decode makes one token of a sequence, which nothing divides", where)
     if iteration.attention == "eager":
@@ -332,11 +344,11 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
+    builder.halves = iteration.halves == 2
     units = planned.units()
     fsdp = planned.mesh.fsdp
-    pieces = (
-        units.layer.pieces(fsdp.pieces) * layers if fsdp and layers else (units.layer,) * layers
-    )
+    count = fsdp.pieces if fsdp else 1
+    pieces = [part for layer in units.each[:layers] for part in layer.pieces(count)]
     start = units.start if piece.name in ("whole", "start") else NOTHING
     end = units.end if piece.name in ("whole", "end") else NOTHING
     if piece.name not in ("within", "between"):
@@ -401,6 +413,7 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit], piece: Piece) -> N
         for step, name in builder.run(f"backward{index}", unit.backward):
             replicas.ready(builder, name, step)
         replicas.after(builder, index, backward=True)
+    join(builder)
     replicas.end(builder)
     builder.backward = False
     if not piece.once:

@@ -27,7 +27,7 @@ def dlrm_units(
         parameters=model.network_parameters + sum(model.rows) * model.width // ranks,
         shared=model.network_parameters,
     )
-    return Units(start=NOTHING, layer=NOTHING, layers=0, end=unit)
+    return Units(start=NOTHING, each=(), end=unit)
 
 
 class _Parts:

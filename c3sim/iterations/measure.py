@@ -8,12 +8,12 @@ from c3sim.iterations.measured import InTurns, Measured, measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs
-from c3sim.iterations.units import NOTHING, Units
 from c3sim.machine.energy import IDLE, by_component
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
+from c3sim.spec.models import Dlrm
 from c3sim.spec.workload import Collective
 from c3sim.strategies.rewrites import staying_note
 
@@ -110,9 +110,9 @@ def _model_flops_used(planned: Plan, wall: float) -> float:
     units = planned.units()
     flops = units.flops
     if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
-        layer = Units(start=NOTHING, layer=units.layer, layers=1, end=NOTHING).flops
+        layer = units.layer.flops
         flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
-    return flops * planned.micro_batches / (wall * peak)
+    return flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
 
 
 def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
@@ -167,6 +167,11 @@ def _notes(
             f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
             " kernels would shorten the iteration"
         )
+    model = planned.model
+    if not isinstance(model, Dlrm):
+        notes += model.left_out
+        if planned.stages > 1 and model.dense_layers:
+            notes.append("pipeline: all stages are taken to have layers as the last one has")
     if simulated < planned.own_layers:
         notes.append(
             f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"

@@ -22,6 +22,7 @@ from c3sim.iterations.stages import OfPiece, Whole, all_turns
 from c3sim.simulation.simulate import average_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
+from c3sim.spec.models import Dlrm
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.workload import Workload
 
@@ -108,10 +109,19 @@ def measure(
 
 
 def layers_to_run(planned: Plan) -> tuple[int, int]:
-    """Layers of the two runs: enough for what is gathered ahead."""
-    fsdp = planned.mesh.fsdp
+    """Layers of the two runs: enough for what is gathered ahead, behind those of other kinds; where
+    kinds alternate, whole turns of them apart, as are all layers from the second run.
+    """
+    fsdp, model = planned.mesh.fsdp, planned.model
     further = max(0, fsdp.prefetch - 1) if fsdp is not None else 0
-    return FEW + further, MORE + further
+    few, more = FEW + further, MORE + further
+    if isinstance(model, Dlrm):
+        return few, more
+    turn = model.period
+    dense = max(0, model.dense_layers - planned.layers + planned.own_layers)
+    first = dense + (planned.own_layers - dense) % turn
+    few, more = -(-few // turn) * turn, -(-more // turn) * turn
+    return first + few, first + (more if more > few else few + turn)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@
     activations   what forward operators write and the backward pass reads, all layers; with
                   checkpointing the inputs of all layers and the inside of one
     logits        three tensors of 4 byte numbers, where there is a loss
-    keys, values  of all tokens, where tokens are generated
+    keys, values  of all tokens, or of a window, or latent vectors, where tokens are generated
 
 What allocators and libraries need beside that is not counted.
 """
@@ -39,11 +39,11 @@ def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: f
     own = max(size, MASTER) if iteration.master_weights else size
     kept = MOMENTS + (own > size) if iteration.optimizer != "none" else 0
     fsdp = planned.mesh.fsdp
-    alone = sum(unit.parameters for unit in ends)
-    experts = units.layer.parameters - units.layer.shared if planned.mesh.ep > 1 else 0
-    shared = layers * (units.layer.parameters - experts) + alone
+    alone, each = sum(unit.parameters for unit in ends), units.each[:layers]
+    experts = sum(unit.parameters - unit.shared for unit in each) if planned.mesh.ep > 1 else 0
+    shared = sum(unit.parameters for unit in each) - experts + alone
     numbers = shared / planned.mesh.shards
-    numbers += layers * experts / (planned.mesh.copies if fsdp else 1)
+    numbers += experts / (planned.mesh.copies if fsdp else 1)
     total = ((1 + training) * size + kept * own) * numbers
     if fsdp:
         ahead = (1 + fsdp.prefetch) / fsdp.pieces
@@ -55,7 +55,8 @@ def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: f
 
 def _activations(planned: Plan, layers: int, around: list[Unit], held: float) -> float:
     units, iteration = planned.units(), planned.iteration
-    inside, ends = _written(units.layer), sum(_written(unit) for unit in around)
+    written = [_written(unit) for unit in units.each[:layers]]
+    inside, ends = max(written, default=0.0), sum(_written(unit) for unit in around)
     if iteration.phase != "training":
         return max(inside, ends)
     if iteration.checkpointing == "layer" and not isinstance(planned.model, Dlrm):
@@ -64,7 +65,7 @@ def _activations(planned: Plan, layers: int, around: list[Unit], held: float) ->
         fsdp = planned.mesh.fsdp
         pieces = fsdp.pieces if fsdp else 1
         return held * layers * pieces * kept + inside + ends
-    return held * layers * inside + ends
+    return held * sum(written) + ends
 
 
 def _written(unit: Unit) -> float:
@@ -84,6 +85,10 @@ def _keys(planned: Plan, layers: int) -> float:
     iteration, model = planned.iteration, planned.model
     if iteration.phase not in ("prefill", "decode") or isinstance(model, Dlrm):
         return 0.0
-    tokens = iteration.batch * (iteration.length + iteration.context) / planned.mesh.size("cp")
-    heads = max(1, model.kv_heads // planned.tensor)
-    return float(2 * heads * model.head_dim * planned.operators.element * tokens * layers)
+    tokens = (iteration.length + iteration.context) / planned.mesh.size("cp")
+    windows = (model.kind_of(index).window for index in range(layers))
+    kept = sum(min(tokens, window or tokens) for window in windows)
+    numbers = model.kv_numbers
+    if model.latent is None:
+        numbers = numbers // model.kv_heads * max(1, model.kv_heads // planned.tensor)
+    return float(iteration.batch * kept * numbers * planned.operators.element)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from c3sim.iterations.load import BALANCED, Load
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
@@ -11,7 +13,7 @@ class Share:
     part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
     experts, each of which *expert_tensor* GPUs share (left out: as the layer). *sequence_parts*:
     GPUs that share the tokens, and how attention sees those of others (context.py). *training*:
-    dropout is on.
+    dropout is on. *load*: of experts.
     """
 
     sequences: int
@@ -24,6 +26,7 @@ class Share:
     sequence_parts: int = 1
     sequence_by: str = "all_gather"
     training: bool = False
+    load: Load = BALANCED
 
     @property
     def rows(self) -> int:
@@ -44,3 +47,8 @@ class Share:
     def own_rows(self) -> int:
         """Tokens that go through norms and residuals."""
         return max(1, self.rows // self.tensor) if self.split else self.rows
+
+    @property
+    def of_one(self) -> bool:
+        """True where a token is made at a time."""
+        return self.tokens == 1 and not self.training

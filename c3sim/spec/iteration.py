@@ -11,7 +11,7 @@ from c3sim.spec.base import SchemaOne, Spec
 from c3sim.spec.fields import ByForm
 from c3sim.spec.layout import Layout
 from c3sim.spec.models import Dlrm, Transformer
-from c3sim.spec.quantities import Bytes, Count, Parts, Positive
+from c3sim.spec.quantities import Bytes, Count, Factor, Parts, Positive
 from c3sim.spec.task import Dtype
 from c3sim.spec.workload import Workload
 
@@ -104,6 +104,15 @@ class DlrmInPlace(Dlrm):
     source: str = ""
 
 
+class Mixture(Spec):
+    """How a mixture of experts runs."""
+
+    skew: Factor = 0.0
+    """standard deviation of the logarithm of experts' loads; 0: all get as many rows"""
+    seed: int = Field(0, ge=0)
+    """of the draw of loads"""
+
+
 class Iteration(Spec):
     """One step of a model: its operators, and the collectives that its parallelism needs."""
 
@@ -150,8 +159,12 @@ class Iteration(Spec):
     attention: Literal["flash", "eager"] = "flash"
     """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
     for each step"""
+    mixture: Mixture = Mixture()
+    """of models with experts"""
     fused_qkv: bool | None = None
     """queries, keys and values by one GEMM, or by three; left out: as the model says"""
+    halves: Literal[1, 2] = 1
+    """2: two halves of the batch beside each other, the exchange of one while the other computes"""
     fused: bool = False
     """whether element-wise chains are one kernel each, as a compiler makes them"""
     optimizer_kernels: Literal["foreach", "fused"] = "foreach"
@@ -226,6 +239,8 @@ class Described(Workload):
     """
 
     iteration: Iteration
+    takes: dict[str, float] = Field({})
+    """how many times as long operators of a class take on the machine that was measured"""
     changes: tuple[tuple[str, Any, Literal["text", "si"]], ...] = ()
 
 

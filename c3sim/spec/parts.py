@@ -250,6 +250,13 @@ class Operators(Hardware):
     """part of what memory gives: embedding rows"""
     gather_flops: Factor = 0.0
     """vector FLOP in whose time an element of them is found and moved"""
+    scatter: Part | None = None
+    """part of what memory gives: rows added to those of a table; left out: as gather"""
+    scatter_flops: Factor | None = None
+    """vector FLOP in whose time an element of them is added; left out: as gather"""
+    top_k_flops: Factor | None = None
+    """vector FLOP in whose time an element is handled of rows whose largest are looked for; left
+    out: several times that of softmax"""
     optimizer: Asked
     """requests of kernels over lists of tensors: optimizers, and copies of parameters"""
     strided_flops: Positive

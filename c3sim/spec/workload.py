@@ -183,6 +183,9 @@ class Gemm(AtOwners):
     n: Extent
     k: Extent
     batch: Extent = 1
+    rows: tuple[Extent, ...] = ()
+    """of each product of the batch, where they differ, as experts' do; m is then their mean; left
+    out: m each"""
     dtype: Dtype = "bf16"
     library: str | None = None
     """a GEMM library of the GPU; left out: the first one of its file"""
