@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, str] = {
     "engine": "",
     "spec": "errors",
     "schedules": "errors spec",
+    "cachelab": "errors engine spec",
     "models": "spec",
     "result": "models shown",
     "spec.reading": "errors spec schedules models",
@@ -46,8 +47,8 @@ MAY_IMPORT: dict[str, str] = {
     "iterations": "errors spec models result spec.reading machine tasks simulation strategies"
     " evaluation inference",
     "output.kit": "errors result",
-    "experiments": "errors shown spec schedules result spec.reading machine tasks simulation"
-    " strategies evaluation inference iterations output.kit",
+    "experiments": "errors shown spec schedules cachelab result spec.reading machine tasks"
+    " simulation strategies evaluation inference iterations output.kit",
     "importers": "errors spec models result spec.reading simulation evaluation output.kit",
     "output": "errors spec models result spec.reading machine strategies evaluation iterations"
     " output.kit experiments",
