@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,13 @@ import numpy as np
 from c3sim.cachelab import loop
 from c3sim.cachelab import state as bits
 from c3sim.cachelab.machine import Machine
-from c3sim.cachelab.nests import GROUP, Program
+from c3sim.cachelab.nests import GROUP, Program, program_of
 from c3sim.cachelab.stream import Array, Launch, Sample, Stream
+from c3sim.spec.study import Application
 
 MOST = 400_000  # lines that a sample follows; more are followed where classes are no smaller
+LEAST_UNDER_WAY = 3
+OFTEN, ROUNDS = 8.0, 3.0
 CACHED = bits.L1 | bits.L2 | bits.STORES
 ADAPTIVE = CACHED | bits.NO_WAIT | bits.RINSE | bits.PREDICT
 #: Policies by name, as bits for the loops.
@@ -34,7 +38,6 @@ POLICIES = {
     "reuse_predictor": CACHED | bits.PREDICT,
     "adaptive": ADAPTIVE,
     "past_l1": bits.L2 | bits.STORES,
-    "evict_first": bits.L2 | bits.STORES | bits.STREAM,
 }
 
 
@@ -45,7 +48,8 @@ class Counts:
     *left* is in lines of L2 (or of the memory-side cache) when it ends, and has to be written yet;
     *combined*: stores that met their line in L2; *inserted*: what took lines of the last shared
     cache. *row_hits*: part of the lines read and written that hit an open row. *stalls*: part of
-    the time in which a channel stood idle since a miss waited for a line. *error*: of the sample,
+    the time in which a channel of memory stood idle since a miss waited for a line, of its bank or,
+    in proportion, of a unit. *error*: of the sample,
     of the part that hits a cache.
     """
 
@@ -91,14 +95,24 @@ def _of_class(machine: Machine, sampled: Sampled, line: Array) -> Array:
     return np.asarray(machine.channel(line) % sampled.classes == sampled.number)
 
 
+def images_for(application: Application, machine: Machine) -> int:
+    """Images of a batch that stand for all: they go over the last shared cache OFTEN, and fill the
+    places of workgroups ROUNDS times.
+    """
+    one = program_of(application, images=1).launches[0]
+    moved = one.bytes(stored=False) + one.bytes(stored=True)
+    of_cache, of_places = OFTEN * machine.shared / moved, _slots(machine, one) / one.workgroups
+    return max(1, ceil(max(of_cache, ROUNDS * of_places)))
+
+
 def classes_for(program: Program, machine: Machine, most: int = MOST) -> int:
-    """How many classes lines fall into, that one of them has no more than *most*."""
+    """How many classes lines fall into, that one of them has no more than *most*. A workgroup keeps
+    LEAST_UNDER_WAY lines of each under way: with fewer, hits hardly change, rows do.
+    """
+    largest = max(1, machine.window // LEAST_UNDER_WAY)
+    counts = [n for n in range(1, min(largest, machine.classes) + 1) if machine.classes % n == 0]
     whole = sum(each.whole(machine.line) for each in program.launches)
-    return next(
-        (each for each in range(1, machine.classes + 1)
-         if machine.classes % each == 0 and whole / each <= most),
-        machine.classes,
-    )  # fmt: skip
+    return next((each for each in counts if whole / each <= most), counts[-1])
 
 
 class Laboratory:
@@ -106,14 +120,14 @@ class Laboratory:
 
     def __init__(self, program: Program, machine: Machine, *, most: int = MOST, samples: int = 1):
         self.program, self.machine = program, machine
-        self.classes = classes_for(program, machine, most)
-        self._samples = min(samples, self.classes)
+        self.classes = classes_for(program, machine, most // samples)
+        self.samples = min(samples, self.classes)
         self._streams: dict[tuple[int, int], Stream] = {}
 
-    def counts(self, policy: str, *, end_write_back: bool = False) -> Counts:
+    def counts(self, policy: str) -> Counts:
         """Counts of the whole program under the policy called *policy*."""
         bits = POLICIES[policy]
-        found = [self._run(Sampled(self.classes, number), bits) for number in range(self._samples)]
+        found = [self._run(Sampled(self.classes, number), bits) for number in range(self.samples)]
         if len(found) == 1:
             return found[0]
         mean = {
@@ -176,6 +190,7 @@ def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
     """What the loops read, for one of *classes* classes of lines."""
     return bits.Settings(
         policy=policy,
+        leaving=bits.NEVER,
         dies=machine.dies,
         of_die=machine.units // machine.dies,
         slots=machine.units * machine.residents,
@@ -207,7 +222,8 @@ def _counts(
     each = machine.line * classes
     moved = sums[bits.READS] + sums[bits.WRITES_OUT]
     dirty = float(state.l2[bits.WRITTEN].sum()) + float(state.side[bits.WRITTEN].sum())
-    of_time = seconds * machine.clock * machine.channels / classes
+    cycles = seconds * machine.clock
+    waited = sums[bits.IDLE] / machine.channels + sums[bits.UNIT_IDLE] / machine.units
     return Counts(
         loaded=sums[bits.LOADS] * each,
         stored=sums[bits.STORED] * each,
@@ -220,6 +236,6 @@ def _counts(
         combined=sums[bits.L2_STORE_HITS] * each,
         inserted=sums[bits.SIDE_FILLED if machine.memory_side else bits.FILLED] * each,
         row_hits=float((sums[bits.READ_ROWS] + sums[bits.WRITE_ROWS]) / moved) if moved else 1.0,
-        stalls=float(sums[bits.IDLE] / of_time) if of_time else 0.0,
+        stalls=float(classes * waited / cycles) if cycles else 0.0,
         seconds=seconds,
     )

@@ -60,9 +60,9 @@ from c3sim.cachelab.state import (
     STAMP,
     STORED,
     STORES,
-    STREAM,
     SURE,
     TRUSTED,
+    UNIT_IDLE,
     USED,
     WAITED,
     WRITE_ROWS,
@@ -266,7 +266,7 @@ def take(
     s.counts[FILLED] += 1
     s.l2[LINE, index, way], s.l2[CODE, index, way] = line, code
     s.l2[WRITTEN, index, way] = False
-    s.l2[USED, index, way] = 0.0 if p.policy & STREAM else s.counts[STAMP]
+    s.l2[USED, index, way] = 0.0 if code >= p.leaving else s.counts[STAMP]
     return now
 
 
@@ -359,7 +359,8 @@ def access(p: Settings, s: State, unit: int, line: int, code: int, now: float) -
         way = free_way(s.l1, index, now)
         if way == NONE and not p.policy & NO_WAIT:
             until = earliest(s.l1, index)
-            s.counts[QUEUED] += until - now
+            free = s.channel[FREE, channel_of(p, line)]
+            s.counts[UNIT_IDLE] += max(0.0, until - max(now, free))
             s.unit[unit] = max(s.unit[unit], until)
             now = until
             way = free_way(s.l1, index, now)

@@ -55,6 +55,7 @@ class Machine:
     l1: Level  # of a unit
     l2: Level  # of a die
     memory_side: Level | None
+    shared: float  # bytes that the last shared cache has for its users
     written_ways: int  # of a set of L2 that may hold written lines
     banks: int  # of an L2
     channels: int
@@ -139,6 +140,7 @@ def machine_of(
         l1=Level.of(policies.l1_capacity, line, int(values["l1_ways"]), multiple),
         l2=Level.of(gpu.l2.capacity * share, line, ways, banks),
         memory_side=Level.of(side.capacity, line, policies.ways, channels) if side else None,
+        shared=gpu.shared_cache,
         written_ways=max(1, round(values["written_share"] * ways / share)),
         banks=banks,
         channels=channels,

@@ -30,7 +30,7 @@ VECTOR = 4  # elements of a thread of an activation
 TILES = (128, 64, 32)  # rows and columns of a tile; the first that gives enough workgroups
 ENOUGH = 64  # workgroups
 SLICE = 32  # of K
-STEPS = 4  # of a recurrent layer that are followed; those after the first are alike
+STEPS = 2  # of a recurrent layer that are followed; those after the first are alike
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from c3sim.cachelab.laboratory import MOST, Counts, Laboratory
+from c3sim.cachelab.laboratory import Counts, Laboratory
 from c3sim.cachelab.machine import Level, Machine
 from c3sim.cachelab.nests import GROUP, VECTOR, Program, program_of
 from c3sim.cachelab.stream import Launch
@@ -24,7 +24,6 @@ from c3sim.spec.study import Application
 from c3sim.spec.task import Served
 
 ELEMENT = 4  # bytes of an element of the streams
-SHARES = (0.125, 0.25, 0.5, 1.0)  # of the last shared cache
 OVER = 2.0  # times the caches that a stream goes over
 
 
@@ -35,7 +34,7 @@ def served(
     *,
     shares: Sequence[float] = (1.0,),
     streams_known: bool = True,
-    most: int = MOST,
+    samples: int = 1,
 ) -> tuple[Served, ...]:
     """What caches serve of *program* under *policy*, at each of *shares* of the last shared cache.
     *streams_known*: memory's efficiencies have been measured with streams of reads and of copies.
@@ -43,13 +42,14 @@ def served(
     found = []
     for share in shares:
         of_share = with_share(machine, share)
-        counts = Laboratory(program, of_share, most=most).counts(policy)
+        counts = Laboratory(program, of_share, samples=samples).counts(policy)
         found.append(served_of(counts, of_share, policy, streams_known=streams_known))
     return tuple(found)
 
 
 def with_share(machine: Machine, share: float) -> Machine:
     """*machine* with a *share* of its last shared cache."""
+    machine = replace(machine, shared=machine.shared * share)
     if machine.memory_side is not None:
         return replace(machine, memory_side=_part(machine.memory_side, share, machine.channels))
     return replace(machine, l2=_part(machine.l2, share, machine.banks))
@@ -57,12 +57,6 @@ def with_share(machine: Machine, share: float) -> Machine:
 
 def _part(level: Level, share: float, multiple: int) -> Level:
     return Level(max(1, round(level.sets * share / multiple)) * multiple, level.ways)
-
-
-def capacity_of(machine: Machine) -> float:
-    """Bytes of the last cache that all compute units share."""
-    level = machine.memory_side or machine.l2
-    return float(level.sets * level.ways * machine.line)
 
 
 def served_of(
@@ -76,7 +70,7 @@ def served_of(
     mixed = 2.0 * min(share, 1.0 - share) if streams_known else 0.0
     usual = reading + (copying - reading) * mixed
     return Served(
-        held=capacity_of(machine),
+        held=machine.shared,
         l1=counts.l1,
         l2=counts.l2 + max(0.0, counts.stored - written),
         cache=counts.cache,
@@ -85,14 +79,18 @@ def served_of(
         inserted=min(counts.inserted, moved),
         row_misses=max(0.0, 1.0 - counts.row_hits / usual),
         stalls=min(0.99, counts.stalls),
-        source=f"cache laboratory, {machine.name}, {policy}; sample off by {counts.error:.2g}",
+        source=f"cache laboratory, {machine.name}, {policy}{_sample(counts)}",
     )
+
+
+def _sample(counts: Counts) -> str:
+    return f"; hits of the sample within {counts.error:.2g}" if counts.error else ""
 
 
 @lru_cache(maxsize=64)
 def row_hits_of_streams(machine: Machine) -> tuple[float, float]:
     """Parts of the lines that hit their row: of a stream of reads, and of one of copies."""
-    size = int(OVER * (capacity_of(machine) + machine.dies * machine.l2.sets * machine.line))
+    size = int(OVER * machine.shared)
     copy = program_of(_copy(size // 2))
     read = Launch("read", copy.launches[0].workgroups)
     read.spans.append(copy.launches[0].spans[0])

@@ -13,18 +13,17 @@ from c3sim.cachelab.stream import Array
 from c3sim.engine.compiled.table import compiled
 
 # Policies, as bits.
-L1, L2, STORES, NO_WAIT, RINSE, PREDICT, STREAM = 1, 2, 4, 8, 16, 32, 64
+L1, L2, STORES, NO_WAIT, RINSE, PREDICT = 1, 2, 4, 8, 16, 32
 # Counts.
-(
-    LOADS, STORED, L1_HITS, L2_LOAD_HITS, L2_STORE_HITS, SIDE_HITS, READS, WRITES_OUT, READ_ROWS,
-    WRITE_ROWS, IDLE, WAITED, QUEUED, PASSED, FILLED, LEFT_CLEAN, LEFT_WRITTEN, RINSED, CLEANED,
-    SIDE_FILLED, SIDE_LEFT, STAMP, COUNTS,
-) = range(23)  # fmt: skip
+LOADS, STORED, L1_HITS, L2_LOAD_HITS, L2_STORE_HITS, SIDE_HITS, READS, WRITES_OUT = range(8)
+READ_ROWS, WRITE_ROWS, IDLE, UNIT_IDLE, WAITED, QUEUED, PASSED, FILLED = range(8, 16)
+LEFT_CLEAN, LEFT_WRITTEN, RINSED, CLEANED, SIDE_FILLED, SIDE_LEFT, STAMP, COUNTS = range(16, 24)
 WRITES = 32  # of a channel that gather
 RECENT = 4  # rows of a bank of DRAM that are remembered
 BURST = 4  # lines that a workgroup starts at once
 TRUSTED, LEARNED, SURE = 2, 4, 7  # counters of the predictor: least that takes lines, start, most
 LEADERS = 16
+NEVER = 1 << 30  # more than there are instructions
 NONE = -1
 
 
@@ -32,6 +31,7 @@ class Settings(NamedTuple):
     """Numbers of the machine that the loops read; see :class:`c3sim.cachelab.machine.Machine`."""
 
     policy: int
+    leaving: int  # instructions from this one on bring lines that are first to leave
     dies: int
     of_die: int  # units
     slots: int
