@@ -47,8 +47,8 @@ def once(count):
     return replace(exercise, right=cache(exercise.right), mistakes=kept)
 
 
-def test_there_are_ten_each_with_an_exercise_and_a_place_in_the_laboratory():
-    numbers = list(range(1, 11))
+def test_there_are_eleven_each_with_an_exercise_and_a_place_in_the_laboratory():
+    numbers = list(range(1, 12))
     assert [number(path) for path in LESSONS] == numbers == list(EXERCISES)
     assert [int(title.split()[0]) for title in IN_LAB] == numbers
 
