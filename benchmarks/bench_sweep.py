@@ -58,7 +58,7 @@ def measured(jobs: int, steps: int, strategies: str) -> list[Row]:
         begin = perf_counter()
         swept = sweep(study, Path(folder) / "out", workers=Workers(jobs=jobs))
         seconds = perf_counter() - begin
-        spent = json.loads((swept.folder / "timing.json").read_text())["seconds_of_points"]
+        spent = json.loads((swept.folder / "_timing.json").read_text())["seconds_of_points"]
     points = swept.table.num_rows
     per_ten_thousand = 1e4 * seconds / points
     return [

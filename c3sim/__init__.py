@@ -14,8 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from c3sim.api import compare, explain, run, study, sweep
+    from c3sim.api import compare, diff, explain, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
+    from c3sim.many import import_trace, optimise, sensitivity, validate
     from c3sim.result import Result
     from c3sim.spec.reading.building import (
         Program,
@@ -37,23 +38,30 @@ __all__ = [
     "Result",
     "Workload",
     "__version__",
+    "advise",
     "collective",
     "compare",
     "copy",
+    "diff",
     "explain",
     "gemm",
     "hold",
+    "import_trace",
     "load_hardware",
     "load_workload",
+    "optimise",
     "parse_workload",
     "run",
+    "sensitivity",
     "stream_kernel",
     "study",
     "sweep",
+    "validate",
 ]
 
 _HOME = {
-    **dict.fromkeys(("compare", "explain", "run", "study", "sweep"), "c3sim.api"),
+    **dict.fromkeys(("advise", "compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
+    **dict.fromkeys(("import_trace", "optimise", "sensitivity", "validate"), "c3sim.many"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(
         ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"),

@@ -6,16 +6,18 @@ InputError or InputErrors. What is returned shows itself in a notebook.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from c3sim.errors import DeadlockError, InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
+from c3sim.evaluation.differences import Differences, of_runs
 from c3sim.evaluation.trust import domains
 from c3sim.iterations.described import described_on, evaluate
 from c3sim.iterations.described import explain as explain_any
@@ -45,24 +47,63 @@ from c3sim.spec.workload import Workload
 from c3sim.strategies.table import STRATEGIES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.explanation import Explanation
     from c3sim.evaluation.shares import Progress
+    from c3sim.experiments.advice import Advices
     from c3sim.experiments.jobs import Watcher
     from c3sim.experiments.study import StudyResult
     from c3sim.experiments.sweep import SweepResult
+    from c3sim.iterations.result import IterationResult
 
-__all__ = ["compare", "explain", "prepare", "run", "study", "sweep"]
+__all__ = ["advise", "compare", "diff", "explain", "prepare", "run", "study", "sweep"]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str]
 AnyRun = AnyWorkload | LoadedIteration | Iteration
 Settings = Mapping[str, object] | str | PathLike[str]
 
+#: Names whose results a type checker knows to be those of iterations.
+PackagedIteration = Literal[
+    "bert-large-one-gpu",
+    "bert-large-training",
+    "dlrm-training",
+    "llama3-405b-training",
+    "llama3-70b-decode",
+    "llama3-70b-training",
+    "llama3-8b-forward",
+    "llama3-8b-training",
+    "mixtral-prefill",
+]
+
 #: What the tasks of a deadlock most often do not fit into.
 REGISTERS = "gpu.compute_units.registers"
 
 show_themselves()
+
+
+@overload
+def run(
+    workload: PackagedIteration | LoadedIteration | Iteration,
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+    trace: bool = False,
+) -> IterationResult: ...
+
+
+@overload
+def run(
+    workload: AnyWorkload,
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+    trace: bool = False,
+) -> Result: ...
 
 
 def run(
@@ -151,6 +192,66 @@ def explain(
             found = limits_of(model, target, strategy, watcher)
             explanation = replace(explanation, limits=found)
     return replace(explanation, notes=(*notes, *explanation.notes))
+
+
+def advise(
+    workload: AnyRun,
+    *,
+    node: AnyNode | None = None,
+    set: Settings | None = None,
+    progress: Progress | None = None,
+    agree: Callable[[Effort], None] | None = None,
+) -> Advices:
+    """Channels, engines, order, priority, queues, pieces and prefetch, each tried alone and the
+    good ones together: what each gains, with its band.
+    """
+    from c3sim.experiments.advice import advise as ask
+
+    model, target, _ = _prepared(workload, node, set)
+    opened = _opened(model.node if node is None else node)
+    known = opened.provenance if isinstance(opened, LoadedNode) else {}
+    with heard(progress, progress_bar) as watcher:
+        return ask(model, LoadedNode(node=target, provenance=known), tell=watcher, agree=agree)
+
+
+def diff(
+    before: Result | AnyWorkload | LoadedIteration | Iteration,
+    after: Result | AnyWorkload | LoadedIteration | Iteration,
+    *,
+    node: AnyNode | None = None,
+    iteration: int | None = None,
+    column: str | None = None,
+) -> Differences | pd.DataFrame:
+    """Change from *before* to *after*, cause by cause, as ``c3sim diff``: two results, two
+    workloads or iterations (both are run on *node*), two traces or folders of traces (*iteration*
+    of them), or two result files (a DataFrame of *column*). Bands are the command line's.
+    """
+    from c3sim.changes import imported, kind_of, of_results, of_traces
+
+    sides = (before, after)
+    paths = [str(side) for side in sides if isinstance(side, str | PathLike)]
+    kinds = {kind_of(path) for path in paths} if len(paths) == len(sides) else {"model"}
+    if kinds == {"results"}:
+        return of_results(paths[0], paths[1], column)
+    if kinds == {"trace"}:
+        named = None if node is None else str(node)
+        return of_traces(*(imported([Path(path)], named, iteration) for path in paths))
+    if kinds & {"results", "trace"}:
+        raise InputError(f"{' and '.join(sorted(kinds))} are not of one kind")
+    was, now = (_figures(side, node) for side in sides)
+    about = f"{was['workload']} -> {now['workload']}"
+    return Differences(about=about, times=of_runs(was, now))
+
+
+def _figures(side: Any, node: AnyNode | None) -> dict[str, Any]:
+    """What ``Result.to_dict`` gives, of a result, a saved run, or a workload that is run."""
+    if isinstance(side, Result):
+        return side.to_dict()
+    if isinstance(side, str | PathLike) and str(side).endswith(".json"):
+        saved: dict[str, Any] = json.loads(Path(side).read_bytes())
+        return saved
+    result: Result = run(side, node=node)
+    return result.to_dict()
 
 
 def sweep(

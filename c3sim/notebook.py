@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from c3sim import shown
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.comparison import Comparison
+from c3sim.evaluation.differences import Differences
 from c3sim.evaluation.explanation import Explanation
 from c3sim.iterations.result import IterationResult
 from c3sim.result import Result
@@ -33,7 +35,13 @@ class Again:
 
 def show_themselves() -> None:
     """From now on what the interface returns shows itself."""
-    shown.HOW.update(html=html, figure=figure_of)
+    shown.HOW.update(html=html, figure=figure_of, save=_save)
+
+
+def _save(figure: Figure, path: str | PathLike[str]) -> None:
+    from c3sim.output.kit.look import save
+
+    save(figure, path)
 
 
 def html(what: Any) -> str:
@@ -46,6 +54,7 @@ def html(what: Any) -> str:
 def _parts(what: Any) -> list[str]:
     from c3sim.experiments.sweep import SweepResult
     from c3sim.output.notebook import draw_comparison, html_of, image, sweep_html
+    from c3sim.output.tables.differences import differences_table
     from c3sim.output.tables.run import compare_table, explain_table
 
     if isinstance(what, Result):
@@ -60,6 +69,8 @@ def _parts(what: Any) -> list[str]:
         return [html_of(compare_table(what)), *picture]
     if isinstance(what, SweepResult):
         return sweep_html(what)
+    if isinstance(what, Differences):
+        return [html_of(differences_table(what))]
     return _of_study(what)
 
 

@@ -7,6 +7,7 @@ hands in how (:data:`HOW`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ else:
 
 __all__ = ["HOW", "Drawn", "Shown"]
 
-#: "html": what to show -> HTML; "figure": what to draw, options -> a figure.
+#: "html": what to show -> HTML; "figure": what to draw, options -> a figure; "save": figure, path.
 HOW: dict[str, Callable[..., Any]] = {}
 
 
@@ -47,8 +48,9 @@ class Shown:
     def _repr_html_(self) -> str | None:
         return _html(self)
 
-    def plot(self, **options: Any) -> Drawn:
-        """Matplotlib's axes of its picture, drawn anew; their ``figure`` is the whole one.
+    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Drawn:
+        """Matplotlib's axes of its picture, drawn anew; their ``figure`` is the whole one. With
+        *path* the picture is written there (.png, .svg, .pdf) too.
 
         A result: the timeline; an explanation: causes; a comparison: times by strategy; a sweep: as
         ``c3sim plot`` does, with its *kind*, *x*, *y*, *value* and *by*; a study: its own picture.
@@ -58,4 +60,7 @@ class Shown:
 
         if "figure" not in HOW:
             raise InputError("import c3sim.api first: it knows how to draw")
-        return Drawn(HOW["figure"](self, **options))
+        figure = HOW["figure"](self, **options)
+        if path is not None:
+            HOW["save"](figure, path)
+        return Drawn(figure)

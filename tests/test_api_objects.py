@@ -4,11 +4,15 @@ lines, however many tasks there are.
 
 import re
 from pathlib import Path
+from typing import get_args
 
+import pint
 import pytest
 
 import c3sim
+from c3sim.api import PackagedIteration
 from c3sim.experiments.outputs import FIELDS, TASK_FIELDS
+from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import parse_workload
 
 PAIR = "gemm-beside-all-gather"
@@ -138,3 +142,43 @@ def test_the_examples_of_the_page_run(capsys, tmp_path, monkeypatch):
     assert (tmp_path / "timeline.png").stat().st_size > 1000
     assert len(capsys.readouterr().out.splitlines()) > 10
     assert list(names["walls"].values()) == sorted(names["walls"].values(), reverse=True)
+
+
+@pytest.mark.parametrize("value", [60e9, "60 GB/s", pint.UnitRegistry().Quantity(60, "GB/s")])
+def test_settings_take_plain_si_numbers_texts_and_quantities_of_pint(value):
+    run = c3sim.run("gemm-beside-all-gather", set={"links.bandwidth": value})
+    assert run.wall_s == c3sim.run("gemm-beside-all-gather", set={"links.bandwidth": 6e10}).wall_s
+    assert run.wall_s != c3sim.run("gemm-beside-all-gather").wall_s
+
+
+def test_a_quantity_of_another_dimension_is_refused_by_path():
+    with pytest.raises(c3sim.InputError, match="60 second does not convert to B/s"):
+        c3sim.run(
+            "gemm-beside-all-gather",
+            set={"links.bandwidth": pint.UnitRegistry().Quantity(60, "second")},
+        )
+
+
+def test_plot_writes_the_picture_where_it_is_told(tmp_path):
+    c3sim.run("gemm-beside-all-gather").plot(tmp_path / "x.svg")
+    assert (tmp_path / "x.svg").read_text().startswith("<?xml")
+
+
+def test_a_type_checker_knows_every_packaged_iteration():
+    """``c3sim.run("llama3-8b-training").mfu``: its names stand in a Literal."""
+    assert set(get_args(PackagedIteration)) == set(library.names("iteration"))
+
+
+def test_the_other_questions_from_python():
+    """Each has the figures of its command as a DataFrame."""
+    moved = c3sim.sensitivity(
+        "gemm-beside-all-gather", samples=2, top=1, band_samples=2, jobs=1
+    ).to_frame()
+    assert (moved["swing"].diff().dropna() <= 0).all()
+    judged = c3sim.validate(suite="h200_priority", jobs=1).to_frame()
+    assert {name for name, _ in judged.index} == {"h200_priority"}
+    traces = Path(__file__).parent / "importers" / "data" / "fsdp_forward_h200x2"
+    found = c3sim.import_trace(traces, node="h200-2")
+    assert c3sim.run(found.workload, node="h200-2").wall_s == pytest.approx(
+        1e-6 * found.replay.wall, rel=0.05
+    )

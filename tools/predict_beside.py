@@ -26,7 +26,7 @@ def kernels(gpu: Gpu, task: dict[str, Any]) -> list[dict[str, Any]]:
     """Tasks of one call of *task*."""
     kind = task["kind"]
     if kind == "stream":
-        said = {"pattern": task["pattern"], "bytes": task["mib"] * MIB}
+        said = {"pattern": task["pattern"], "bytes": task["mib"] * MIB, "lds": 0.0}
         return [{"kind": "stream", **said, "workgroups": task["workgroups"]}]
     if kind == "copy":
         ends = {"source": "host", "destination": "gpu"}

@@ -65,8 +65,8 @@ def other_of(given: Given, texts: Sequence[str]) -> tuple[Given, dict[str, Any] 
     other, saved = given, None
     for text in texts:
         if text.endswith(".json"):
-            saved = _saved(text)
-            other = _given(saved, text)
+            saved = saved_run(text)
+            other = given_of(saved, text)
         elif text == UNSET:
             other = replace(other, settings=Settings())
         elif "=" in text:
@@ -82,7 +82,8 @@ def other_of(given: Given, texts: Sequence[str]) -> tuple[Given, dict[str, Any] 
     return other, saved
 
 
-def _saved(path: str) -> dict[str, Any]:
+def saved_run(path: str) -> dict[str, Any]:
+    """The run that 'c3sim run --json' left at *path*. Raises InputError: it is none."""
     from c3sim.spec.reading.files import LARGEST_SPEC, read_bytes
 
     try:
@@ -94,7 +95,8 @@ def _saved(path: str) -> dict[str, Any]:
     return data
 
 
-def _given(saved: Mapping[str, Any], path: str) -> Given:
+def given_of(saved: Mapping[str, Any], path: str) -> Given:
+    """What the *saved* run of *path* was asked for. Raises InputError where it does not say."""
     from c3sim.spec.reading.settings import Settings
 
     try:

@@ -8,8 +8,10 @@ import typer
 from typer import Option
 
 from c3sim.cli import (
+    advise,
     calibrate,
     compare,
+    diff,
     explain,
     import_logs,
     lab,
@@ -68,6 +70,10 @@ app.command("new", short_help="A node or GPU file of your own, to be filled in."
 app.command("run", short_help="One workload under one strategy.")(run.run)
 app.command("compare", short_help="The strategies side by side.")(compare.compare)
 app.command("explain", short_help="Where the time went.")(explain.explain)
+app.command("advise", short_help="Which knobs pay: channels, engines, queues, prefetch.")(
+    advise.advise
+)
+app.command("diff", short_help="Two runs, traces or result files, before and after.")(diff.diff)
 app.command("lab", short_help="A page in the browser that follows every slider.")(lab.lab)
 app.command("study", short_help="A study beside published figures.")(study.study)
 app.command("schema", short_help="JSON Schema of a kind of file.")(schema.schema)

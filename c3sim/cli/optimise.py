@@ -9,7 +9,7 @@ from typer import Option
 
 from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
-from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName, load_node
+from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName
 
 if TYPE_CHECKING:
     from c3sim.experiments.search import SearchResult
@@ -26,7 +26,9 @@ def optimise(
     ] = None,
     out: Annotated[
         str | None,
-        Option(metavar="DIR", help="Write results.parquet and front.png to this folder."),
+        Option(
+            metavar="DIR", help="Write results.parquet, search.png and front.png to this folder."
+        ),
     ] = None,
     plot: Plot = None,
     jobs: Jobs = None,
@@ -36,8 +38,9 @@ def optimise(
     """Search the knobs of STUDY for its objectives: its section 'search' names both ('c3sim schema
     study').
 
-    Several objectives give a front: the designs that no other beats in all of them. Needs Optuna:
-    pip install 'c3sim[explore]'.
+    Several objectives give a front: the designs that no other beats in all of them. The last lines
+    say what the best design gains over what is there, and how sure that is. Needs Optuna: pip
+    install 'c3sim[explore]'.
 
     \b
     Examples:
@@ -55,6 +58,7 @@ def optimise(
     from c3sim.output.kit.layout import show
     from c3sim.output.kit.look import check_picture
     from c3sim.output.tables.search import search_table, to_dict
+    from c3sim.spec.reading.loading import load_hardware
 
     check_optuna()
     check_study(study)
@@ -63,7 +67,7 @@ def optimise(
     if out:
         check_folder(out)
     with resuming(), sweep_progress("designs") as watcher:
-        on, workers = load_node(node), Workers(jobs=jobs, agree=agreeing(yes))
+        on, workers = load_hardware(node) if node else None, Workers(jobs=jobs, agree=agreeing(yes))
         result = search(study, node=on, trials=trials, seed=seed, workers=workers, watcher=watcher)
     if out or plot:
         _write(result, out, plot)
@@ -77,6 +81,7 @@ def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
     from c3sim.experiments.result_files import write_designs
     from c3sim.output.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
+    from c3sim.output.pictures.search import draw_search
     from c3sim.output.results.table import read_results
 
     several = len(result.objectives) > 1
@@ -84,9 +89,14 @@ def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
         folder = make_folder(out or temporary)
         file = folder / "results.parquet"
         write_designs(result, file)
-        pictures = [plot] if plot else []
+        pictures = [plot] if plot and several else []
         pictures += [str(folder / "front.png")] if out and several else []
         for picture in pictures:
-            draw_results(read_results(file), picture, kind="pareto" if several else "lines")
+            draw_results(read_results(file), picture, kind="pareto")
+        searches = [plot] if plot and not several else []
+        searches += [str(folder / "search.png")] if out else []
+        for picture in searches:
+            draw_search(result, picture)
+        pictures += searches
     for name in ([str(file)] if out else []) + pictures:
         say(f"wrote {name}")

@@ -15,11 +15,6 @@ from c3sim.cli.pages import PAGES
 from c3sim.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from c3sim.evaluation.effort import Effort
-    from c3sim.spec.record import Record
-    from c3sim.validation.compare.verdict import Verdict
     from c3sim.validation.pages.check_page import Check
 
 
@@ -110,9 +105,12 @@ def validate(
         raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
     if accept and not against:
         raise InputError("it belongs to --against; add that, or leave it out", "--accept", accept)
+    from c3sim.cli.progress import progress
+    from c3sim.experiments.kept import resuming
     from c3sim.output.kit.files import check_writable
     from c3sim.validation.compare.against import Before
     from c3sim.validation.compare.explain import explain_worst
+    from c3sim.validation.compare.judge import verdict_of
     from c3sim.validation.pages import check_page, write_report
     from c3sim.validation.pages.terminal_page import print_verdict
 
@@ -122,7 +120,17 @@ def validate(
         check_writable(file)
     agree = agreeing(yes)
     before = Before.read(against, accept) if against else None
-    verdict = _verdict(files or [], node, settings(set_), bounds, jobs, suite, agree)
+    with resuming(), progress() as watcher:
+        verdict = verdict_of(
+            files or [],
+            node=node,
+            changes=settings(set_),
+            bounds=bounds,
+            jobs=jobs,
+            suite=suite,
+            agree=agree,
+            progress=watcher,
+        )
     if report is not None:
         write_report(verdict, report)
     found = check_page.check(verdict, before.against(verdict, suite) if before else None)
@@ -158,58 +166,3 @@ def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) 
         write_text(summary, check_page.summary(found))
     for line in check_page.workflow_commands(found) if annotate else ():
         say(line)
-
-
-def _verdict(
-    files: list[str],
-    node: str | None,
-    changes: dict[str, str],
-    bounds: str | None,
-    jobs: int,
-    suite: str,
-    agree: Callable[[Effort], None],
-) -> Verdict:
-    from c3sim.cli.progress import progress
-    from c3sim.experiments.kept import resuming
-    from c3sim.validation.compare import effort
-    from c3sim.validation.compare.bounds import FILE, load_bounds
-    from c3sim.validation.compare.measurements import merge
-    from c3sim.validation.compare.record_files import are_packaged, load, nodes_for
-    from c3sim.validation.compare.verdict import validate as compare
-
-    limits = load_bounds(bounds or FILE)
-    if bounds is None and not are_packaged(files):
-        limits = limits.for_own_records()
-    own = effort.own_files(files)
-    agree(effort.effort_of_lines(own, effort.PREDICT_S, jobs))
-    with progress() as watcher:  # seconds, of which nothing else is to be seen
-        watcher("reading records", 0, 1)
-        records = _of_suite(load(files), suite)
-    nodes = nodes_for(records, node, changes)
-    if own:
-        added = merge(_of_suite(load(own), suite, of_many=True))
-        specs = {name: loaded.node for name, loaded in nodes.items()}
-        agree(effort.effort_of_measurements(added, specs, jobs))
-    done, total = 0, len(merge(records))
-    with resuming(), progress() as watcher:
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            watcher("records", done, total)
-
-        verdict: Verdict = compare(records, nodes, bounds=limits, jobs=jobs, progress=advance)
-    return verdict
-
-
-def _of_suite(records: Sequence[Record], suite: str, *, of_many: bool = False) -> list[Record]:
-    """Those of *suite*; all where it is empty. Raises InputError for one that has no record, unless
-    *records* are some *of many*.
-    """
-    found = [record for record in records if suite in ("", record.suite)]
-    if not found and suite and not of_many:
-        from c3sim.spec.words import unknown
-
-        known = sorted({record.suite for record in records})
-        raise InputError(unknown("suite", suite, known), "--suite")
-    return found

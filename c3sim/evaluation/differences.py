@@ -15,12 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.shares import shapley
+from c3sim.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_NUMBERS = 4  # of more all orders take too many runs
 WALL = "wall"
+#: Causes of a change of kernels in traces, and what is before the name of one among times.
+NUMBER, ALONE, CONTENTION, KERNEL = "number of kernels", "a kernel alone", "contention", "kernel "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +48,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Differences:
+class Differences(Shown):
     """*times* by name (``wall``, tasks, operator classes); *numbers*: what each changed number adds
     to the wall time [s]; *band*: 5th percentile, median and 95th of the change of the wall time [s]
     over draws of all that is uncertain in both; *about*: what differs, in words.
@@ -53,6 +59,16 @@ class Differences:
     numbers: Mapping[str, float] = field(default_factory=dict)
     band: Mapping[str, float] = field(default_factory=dict)
     draws: int = 0
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each time [s]: before, after, change, and what each cause adds."""
+        import pandas as pd
+
+        rows = [
+            {"before": each.before, "after": each.after, "change": each.change, **each.parts}
+            for each in self.times.values()
+        ]
+        return pd.DataFrame(rows, index=pd.Index(self.times, name="time"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

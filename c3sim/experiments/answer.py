@@ -147,8 +147,15 @@ def moved(changes: Sequence[Change], target: Target) -> Row | None:
     return Row(kind=change.kind, name=change.name, value=change.value, by=change.on(target))
 
 
-def order_of(groups: Sequence[Sequence[str]], sums: Sums, changes: Sequence[Change]) -> Row | None:
-    """The share of draws with *groups* in this order; None where fewer than two are left."""
+def order_of(
+    groups: Sequence[Sequence[str]],
+    sums: Sums,
+    changes: Sequence[Change],
+    evidence: Mapping[str, str],
+) -> Row | None:
+    """The share of draws with *groups* in this order; None where fewer than two are left.
+    *evidence*: what isolated runs say of a pair, by its name.
+    """
     known = [[name for name in group if name in sums.own] for group in groups]
     known = [group for group in known if group]
     if len(known) < 2:
@@ -159,7 +166,9 @@ def order_of(groups: Sequence[Sequence[str]], sums: Sums, changes: Sequence[Chan
             target = {higher: 1.0, lower: -1.0}
             values = sums.of(target)
             held.append(values > 0)
-            margins.append(_margin(lower, higher, values, sums, changes))
+            margin = _margin(lower, higher, values, sums, changes)
+            known_of = evidence.get(f"{lower} < {higher}")
+            margins.append(margin if known_of is None else Row(margin, evidence=known_of))
     holds = fmean(float(all(each)) for each in zip(*held, strict=True))
     return Row(groups=known, holds=holds, margins=margins)
 
@@ -268,7 +277,8 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
             each["prior"] = [before.low, before.high]
     for each in bands.values():
         each["narrow"] = _narrowing(study, each)
-    order = order_of(study.published.get("order") or [], sums, changes)
+    evidence = study.published.get("evidence") or {}
+    order = order_of(study.published.get("order") or [], sums, changes, evidence)
     ran = [measured for measured in replayed if measured]
     return Row(
         drawn=Row(
@@ -360,7 +370,7 @@ def _changes(
         for means in measured
     ]
     targets: list[Target] = [{name: 1.0} for name in of.names]
-    order = order_of(asked.study.published.get("order") or [], sums, ())
+    order = order_of(asked.study.published.get("order") or [], sums, (), {})
     if order is not None:
         targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
     ask = None if facts is None else partial(_excluded, asked, facts, cases)

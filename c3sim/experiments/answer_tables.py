@@ -149,6 +149,9 @@ def _verdict(answer: Row) -> Iterator[str]:
     if order is not None:
         groups = " < ".join(", ".join(group) for group in order.groups)
         yield f"verdict: the published order, {groups}, holds in {percent(order.holds, 0)} %"
+        for margin in order.margins:
+            if margin.verdict != "holds" and "evidence" in margin:
+                yield f"verdict: {margin.lower} < {margin.higher}: {margin.evidence}"
         if order.holds < 1:
             weakest = min(order.margins, key=lambda margin: (margin.holds, margin.usual))
             yield f"least often: {weakest.lower} < {weakest.higher}, {percent(weakest.holds, 0)} %"

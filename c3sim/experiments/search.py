@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import are_numbers, ends_of, make_axis
+from c3sim.experiments.gain import DRAWS, Gain, Rows, gains
 from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
@@ -23,10 +24,13 @@ from c3sim.experiments.setup import Setup, checked_constraints, code_hash, locat
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.documents import join
 from c3sim.spec.reading.expressions import Expression
-from c3sim.spec.reading.loading import LoadedStudy, open_study
+from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware, open_study
 from c3sim.spec.reading.paths import canonical, is_whole, unit_of
 from c3sim.spec.study import Range, Search, Values
 from c3sim.strategies.table import unknown_strategy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def pareto_front(scores: Sequence[tuple[float, ...] | None]) -> list[int]:
@@ -116,7 +120,8 @@ _BREAKS = "constraint broken: "  # begins the error of a design that breaks a co
 class SearchResult:
     """Every design tried, in order: its *settings*, and its row with strategy, outputs and error.
 
-    *objectives*: name -> whether more is better. *front*: numbers of the best designs.
+    *objectives*: name -> whether more is better. *front*: numbers of the best designs. *gains*: by
+    objective, over what is there.
     """
 
     loaded: LoadedStudy
@@ -126,6 +131,18 @@ class SearchResult:
     settings: Sequence[Settings]
     rows: Sequence[Row]
     front: Sequence[int]
+    gains: Mapping[str, Gain]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each design, in the order tried: knobs, outputs, ``error``, ``on_front``."""
+        import pandas as pd
+
+        front = set(self.front)
+        rows = [
+            {**dict(knobs), **row, "on_front": number in front}
+            for number, (knobs, row) in enumerate(zip(self.settings, self.rows, strict=True))
+        ]
+        return pd.DataFrame(rows, index=pd.RangeIndex(len(rows), name="design"))
 
     @property
     def directions(self) -> dict[str, str]:
@@ -147,7 +164,7 @@ class SearchResult:
 def optimise(
     study: str | Path,
     *,
-    node: Node | None = None,
+    node: Node | LoadedNode | None = None,
     trials: int | None = None,
     seed: int | None = None,
     workers: Workers | None = None,
@@ -163,20 +180,18 @@ def optimise(
     search = loaded.study.search
     if search is None:
         raise loaded.error("nothing to search; add search: {knobs: ..., objectives: ...}", "")
-    setup = _setup(loaded, search, node)
+    known = load_hardware(loaded.study.node) if node is None else node
+    intervals = known if isinstance(known, LoadedNode) else None
+    setup = _setup(loaded, search, node.node if isinstance(node, LoadedNode) else node)
     knobs = make_knobs(loaded, search, setup)
-    words: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
-    for knob in knobs:
-        if not knob.numeric:
-            words |= {knob.path: knob.choices, knob.written: knob.choices}
-    row = partial(_row, checked_constraints(loaded, setup, words))
+    row = partial(_row, checked_constraints(loaded, setup, _words(setup, knobs)))
     search = search.model_copy(
         update={"trials": trials or search.trials, "seed": search.seed if seed is None else seed}
     )
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
     work = partial(run_batch, setup, setup.identity, code_hash(), row)
     workers = workers or Workers()
-    workers.ask(setup.effort, search.trials * len(setup.workloads))
+    workers.ask(setup.effort, _runs(search) * len(setup.workloads))
     settings, rows = _tried(search, knobs, objectives, work, workers, watcher)
     return SearchResult(
         loaded=loaded,
@@ -186,7 +201,31 @@ def optimise(
         settings=settings,
         rows=rows,
         front=front_of(rows, objectives),
+        gains=gains(
+            objectives, settings, rows, knobs[-1].choices, intervals, _plain_runs(setup, workers)
+        ),
     )
+
+
+def _words(setup: Setup, knobs: Sequence[Knob]) -> dict[str, Sequence[object]]:
+    """Texts that constraints may compare with, by path."""
+    words: dict[str, Sequence[object]] = {"scenario": tuple(setup.workloads)}
+    for knob in knobs:
+        if not knob.numeric:
+            words |= {knob.path: knob.choices, knob.written: knob.choices}
+    return words
+
+
+def _runs(search: Search) -> int:
+    """Runs of a scenario: every design, and draws of the best and of what is there."""
+    return search.trials + 2 * DRAWS * len(search.objectives)
+
+
+def _plain_runs(setup: Setup, workers: Workers) -> Rows:
+    """Runs designs whether or not they keep the constraints."""
+    row = partial(_row, ())
+    work = partial(run_batch, setup, setup.identity, code_hash(), row)
+    return lambda designs: in_order(work, designs, workers)
 
 
 def check_optuna() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.experiments.bands import BAND_SAMPLES, Band, Parameter, Sampler, band_of, settings_at
@@ -23,6 +24,9 @@ from c3sim.iterations.described import subject
 from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware
 from c3sim.spec.reading.settings import settings_of
 from c3sim.spec.study import Scenario, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +139,28 @@ class Sensitivity:
     samples: int  # of Saltelli's scheme: runs = samples * (parameters + 2)
     dropped: int  # samples left out because a run failed
     idle: int  # parameters that do not move the output
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each parameter that moves the output, the largest swing first: interval,
+        output at both ends, swing, Sobol indices where they were asked for.
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "low": each.parameter.low,
+                "high": each.parameter.high,
+                "unit": each.parameter.unit,
+                "at_low": each.low.get(self.output),
+                "at_high": each.high.get(self.output),
+                "swing": each.swing(self.output),
+                "first": None if each.index is None else each.index.first,
+                "total": None if each.index is None else each.index.total,
+            }
+            for each in self.effects
+        ]
+        paths = [each.parameter.path for each in self.effects]
+        return pd.DataFrame(rows, index=pd.Index(paths, name="parameter"))
 
 
 def sensitivity(

@@ -1,11 +1,12 @@
 """The folder of a sweep.
 
-    DIR/sweep.json        hashes of what is run: a later start continues only the same sweep
+    DIR/_sweep.json       hashes of what is run: a later start continues only the same sweep
     DIR/parts/part-N      the rows of some points, N the first of them; removed at the end
     DIR/results.parquet   all rows, sorted by point
-    DIR/timing.json       how long it took; a file of its own, so that equal sweeps give equal bytes
+    DIR/_timing.json      how long it took; a file of its own, so that equal sweeps give equal bytes
     DIR/*.damaged         a file that could not be read when the sweep went on; its points ran again
 
+Readers of Parquet pass files over whose names begin with an underscore: the folder is a data set.
 Every file is written whole or not at all. A point is finished when its part is there, so a kill
 loses only the points that were being run.
 """
@@ -42,8 +43,8 @@ class Store:
         self.folder, self.schema = folder, schema
         self.parts = folder / "parts"
         self.results = folder / "results.parquet"
-        self.identity = folder / "sweep.json"
-        self.timing = folder / "timing.json"
+        self.identity = folder / "_sweep.json"
+        self.timing = folder / "_timing.json"
         self.set_aside: list[Path] = []
 
     def open(self, hashes: Mapping[str, str], points: int, *, fresh: bool) -> list[int]:
@@ -51,6 +52,9 @@ class Store:
 
         Files that are damaged are renamed, and named in ``set_aside``: their points are missing.
         """
+        for path in (self.identity, self.timing):  # folders of earlier versions
+            if (old := path.with_name(path.name[1:])).exists():
+                old.replace(path)
         if fresh:
             self._remove_parts()
             for path in (self.results, self.timing, self.identity):
@@ -58,7 +62,7 @@ class Store:
         if self.identity.exists():
             self._check_same(hashes)
         elif self.results.exists() or self.parts.exists():
-            message = "holds results, but not what they are of (sweep.json)"
+            message = "holds results, but not what they are of (_sweep.json)"
             hint = "choose another folder, or --fresh to start over"
             raise InputError(f"{message}; {hint}", "--out", str(self.folder))
         else:

@@ -50,26 +50,48 @@ def _turns(events: Sequence[Any], about: Mapping[str, Any]) -> dict[str, list[tu
     """By role of the loop's tasks, in order of time."""
     found: dict[str, list[tuple[float, float]]] = {role: [] for role in about["tasks"]}
     for event in events:
-        role = _role(event, found)
+        role = _role(event, about["tasks"])
         if role:
             start = as_float(event["ts"])
             found[role].append((start, start + as_float(event["dur"])))
-    return {role: sorted(spans) for role, spans in found.items()}
+    whole = {role: sorted(spans) for role, spans in found.items()}
+    for role, task in about["tasks"].items():
+        if task.get("by") == "engines":
+            whole[role] = _by_turn(whole[role], about["turns"])
+    return whole
 
 
-def _role(event: Any, roles: Mapping[str, object]) -> str:
-    """The task that a kernel belongs to; empty: none."""
+def _by_turn(spans: list[tuple[float, float]], turns: int) -> list[tuple[float, float]]:
+    """One span for each turn, if each turn has the same number of *spans*: copies of one
+    collective.
+    """
+    each = len(spans) // turns
+    if each < 2 or len(spans) % turns:
+        return spans
+    groups = [spans[first : first + each] for first in range(0, len(spans), each)]
+    return [(group[0][0], max(end for _, end in group)) for group in groups]
+
+
+def _role(event: Any, tasks: Mapping[str, Mapping[str, Any]]) -> str:
+    """The role of the task that a kernel or a copy belongs to; empty: none."""
     if not isinstance(event, dict):
         return ""
     category, name = str(event.get("cat", "")).lower(), str(event.get("name", ""))
-    if category == "gpu_memcpy":
-        kinds: tuple[str, ...] = ("copy", "peer")
-    elif category == "kernel":
-        kind = classify(name).kind
-        kinds = ("stream",) if kind == "other" and "elementwise" in name else (kind,)
-    else:
+    on_engines = category == "gpu_memcpy"
+    if not on_engines and category != "kernel":
         return ""
-    return next((kind for kind in kinds if kind in roles), "")
+    seen = classify(name)
+    for role, task in tasks.items():
+        kind = task["kind"]
+        if on_engines:
+            if kind in ("copy", "peer") or task.get("by") == "engines":
+                return role
+        elif kind == "stream":
+            if seen.kind == "other" and "elementwise" in name:
+                return role
+        elif kind == seen.kind and seen.op in (None, task.get("op")):
+            return role
+    return ""
 
 
 # Records from the traces of all ranks of a loop.
@@ -231,7 +253,10 @@ def _task(task: Mapping[str, Any], backend: str) -> dict[str, Any]:
         return {"kind": "gemm", **shape, "inputs": "warm", "data": "random"}
     size = task["mib"] * MIB
     if kind == "collective":
-        return {"kind": "collective", "op": task["op"], "size": size, "backend": backend}
+        how = {"backend": "dma" if task.get("by") == "engines" else backend}
+        if "channels" in task:
+            how["channels"] = task["channels"]
+        return {"kind": "collective", "op": task["op"], "size": size, **how}
     if kind == "stream":
         return {"kind": "stream", "pattern": task["pattern"], "bytes": size, "inputs": "warm"}
     if kind == "copy":

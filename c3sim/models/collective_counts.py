@@ -16,6 +16,10 @@ S/n:
     all_reduce      n+1    2       3n      3n      switch: it adds what it reads from all GPUs for
                                                    the one that asks, and writes the sum to all;
                                                    copies into and out of the buffers it knows
+    all_gather      n      1       1       n       switch: each GPU writes its shard once, and the
+                                                   switch hands it to all, to this GPU as well
+    reduce_scatter  n      1       n       1       switch: it adds the shards that it reads from all
+                                                   GPUs; buffers that it knows, without copies
     all_reduce      n2-n   1       2n2-n   n2      one_shot: all to every peer, added there
                                                    (n2: n squared)
     all_reduce      2n-2   2       2n-1    2n-1    two_shot: shards to their ranks, sums to all
@@ -73,8 +77,10 @@ COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("all_reduce", "one_shot"): lambda n: Counts(n * n - n, 1, 2 * n * n - n, n * n),
     ("all_reduce", "two_shot"): lambda n: Counts(2 * n - 2, 2, 2 * n - 1, 2 * n - 1),
     ("all_gather", "ring"): lambda n: Counts(n - 1, n - 1, n, 2 * n - 1),
+    ("all_gather", "switch"): lambda n: Counts(n, 1, 1, n),
     ("all_gather", "direct"): lambda n: Counts(n - 1, 1, n, 2 * n - 1),
     ("reduce_scatter", "ring"): lambda n: Counts(n - 1, n - 1, 2 * n - 1, n),
+    ("reduce_scatter", "switch"): lambda n: Counts(n, 1, n, 1),
     ("reduce_scatter", "direct"): lambda n: Counts(n - 1, 1, 2 * n - 1, n),
     ("all_to_all", "direct"): lambda n: Counts(n - 1, 1, 2 * n - 1, 2 * n - 1),
 }

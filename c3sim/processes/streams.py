@@ -8,6 +8,7 @@ from typing import Any
 
 from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.plan import Context, Latencies, Planned, Turn, latencies_of
+from c3sim.processes.queues import Queues
 from c3sim.processes.signals import Callback, Key, countdown
 
 
@@ -37,6 +38,9 @@ class TaskRuns:
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
         self._awaited: set[str] = set()  # by another task
+        self._queues: dict[int, Queues] = {}  # of a GPU, where streams share them
+        self._ready: dict[Key, float] = {}  # when a task waits for nothing but its queue
+        self._launched: dict[Key, float] = {}  # when the GPU saw the launch
 
     def submit(self) -> None:
         """Fill every queue, in launch order, at time 0."""
@@ -60,11 +64,37 @@ class TaskRuns:
                 if self._by_host and planned.shape is not None:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
-                    self._launch(name, gpu, partial(self.signals.fire, launched))
+                    self._launch(name, gpu, partial(self._seen, launched, name, gpu))
                 self._needs[name, gpu] = tuple(needs)
                 self.unfinished += 1
-                self.signals.when(needs, partial(self._run, name, gpu, 1))
+                self._put(name, gpu)
             self._record_events(gpu)
+
+    def _put(self, name: str, gpu: int) -> None:
+        """Run the task once all it needs has happened; a kernel, once its queue is served too."""
+        needs, count = self._needs[name, gpu], self.context.workload.host.queues
+        run, planned = partial(self._run, name, gpu, 1), self.context.plan[name]
+        if count is None or planned.shape is None:
+            self.signals.when(needs, run)
+            return
+        if gpu not in self._queues:
+            self._queues[gpu] = Queues(self.context, count)
+        self.signals.when(needs, partial(self._note_ready, name, gpu))
+        stream = planned.task.stream or name
+        self._queues[gpu].put(stream, needs, run, stays=planned.turns > 1)
+
+    def _note_ready(self, name: str, gpu: int) -> None:
+        self._ready[name, gpu] = self.context.env.now
+
+    def _last_turn(self, name: str, gpu: int) -> None:
+        """The last repeat of a task begins: those behind it in its queue may come."""
+        if (name, gpu) in self._ready:
+            self._queues[gpu].pass_by(self.context.workload.tasks[name].stream or name)
+
+    def _seen(self, launched: Key, name: str, gpu: int) -> None:
+        """The launch of *name* has reached its GPU."""
+        self._launched[name, gpu] = self.context.env.now
+        self.signals.fire(launched)
 
     def _begin(self, name: str, gpu: int) -> list[Key]:
         """Event that the first task of a stream waits for: its GPU's begin, where that is not at
@@ -133,6 +163,8 @@ class TaskRuns:
             waited=waited,
             done=done,
         )
+        if repeat == planned.turns > 1:
+            self._last_turn(name, gpu)
         planned.start(self.context, turn)
 
     def _record_events(self, gpu: int) -> None:
@@ -151,23 +183,34 @@ class TaskRuns:
 
     def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
         """Before and behind a kernel; one that only waited for the task before it in its stream
-        follows it at once.
+        follows it at once, or the dispatch behind its launch if that was short before. What it has
+        waited for its queue since it was ready counts.
         """
-        host, follows = self.context.workload.host, self._follows(planned.name, gpu)
+        host, now = self.context.workload.host, self.context.env.now
+        ready = self._ready.get((planned.name, gpu), now) if repeat == 1 else now
+        follows = self._follows(planned.name, gpu, ready)
         looped = host.launch in ("looped", "graph")
         queued = follows and host.launch == "eager"
-        return latencies_of(
-            self.context.node.gpu.kernels,
+        kernels = self.context.node.gpu.kernels
+        latencies = latencies_of(
+            kernels,
             first=repeat == 1 and not (looped or queued),
             over_memory=planned.over_memory,
             last=repeat == planned.task.repeat and not looped,
             gap=host.kernel_gap if follows else None,
         )
+        waited = now - ready
+        latencies = latencies._replace(dispatch=max(0.0, latencies.dispatch - waited))
+        if not queued or repeat > 1:
+            return latencies
+        since = now - self._launched[planned.name, gpu]
+        left = kernels.dispatch_latency - since
+        return latencies._replace(dispatch=max(latencies.dispatch, left))
 
-    def _follows(self, name: str, gpu: int) -> bool:
-        """True if the task was waiting in its stream as the one before it ended, just now."""
+    def _follows(self, name: str, gpu: int, ready: float) -> bool:
+        """True if the task waited in its stream until the one before it ended: at *ready* [s]."""
         before = self.times.get((self._before.get(name, ""), gpu))
-        return before is not None and before.end == self.context.env.now
+        return before is not None and before.end == ready
 
     def _end(self, name: str, gpu: int, times: Times) -> None:
         times.end = self.context.env.now

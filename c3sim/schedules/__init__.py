@@ -1,5 +1,6 @@
 """Work in pieces: a schedule of a few words written out as ordinary tasks.
 
+    puts      kernels that submit puts as tasks of their own
     expand    a workload with a ``schedule`` -> the same without, its pair replaced by pieces
     pair      which collective and which GEMM, what cannot be split, and the pair whole
     pieces    the GEMM of a step, and what moves its bytes: a collective, copies, additions

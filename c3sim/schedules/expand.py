@@ -11,15 +11,18 @@ from c3sim.errors import InputError
 from c3sim.schedules.micro_pipeline import MicroPipeline, costs_of
 from c3sim.schedules.pair import WHERE, Pair, find_pair
 from c3sim.schedules.pieces import addition, collective_piece, own_copy, peer_copy, piece, placed
+from c3sim.schedules.puts import with_put_kernels
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import HostThreads, Stream, Task, Workload, parse_after
 
 
 def expanded(workload: Workload, node: Node) -> Workload:
-    """*workload* without its schedule, its pair replaced by pieces; as it is where it has none.
+    """*workload* without its schedule, its pair replaced by pieces, and with the kernels that post
+    packets; as it is where it has neither.
 
     Raises InputError, one line, for what cannot be split.
     """
+    workload = with_put_kernels(workload)
     if workload.schedule is None:
         return workload
     pair = find_pair(workload, node)

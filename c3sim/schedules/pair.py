@@ -45,6 +45,9 @@ class Pair:
         return self.move.op == "reduce_scatter" and self.by_engines
 
 
+KINDS: set[type] = {Gemm, Collective}
+
+
 def find_pair(workload: Workload, node: Node) -> Pair:
     """Raises InputError where there is not exactly one pair, or where it cannot be split."""
     schedule = workload.schedule
@@ -53,7 +56,7 @@ def find_pair(workload: Workload, node: Node) -> Pair:
         (name, before)
         for name, task in workload.tasks.items()
         for before in dict.fromkeys(_befores(workload, name))
-        if {type(task), type(workload.tasks[before])} == {Gemm, Collective}
+        if {type(task), type(workload.tasks[before])} == KINDS
     ]
     if len(found) != 1:
         message = f"got {len(found)} pairs of a collective and a GEMM of which one waits for"

@@ -22,9 +22,11 @@ from c3sim.spec.parts import (
     Energies,
     Hbm,
     MemorySideCache,
+    NearMemory,
     Operators,
     RemoteStores,
     ScaleOut,
+    UnitPort,
     Variation,
 )
 from c3sim.spec.quantities import Bandwidth, Bytes, BytesPerCycle, Count, Parts, Positive, Time
@@ -74,6 +76,9 @@ class ComputeUnits(Hardware):
     """bytes one CU can read and write in a local copy, per cycle"""
     remote_bandwidth: BytesPerCycle
     """bytes one CU can copy to or from a peer, per cycle"""
+    port: UnitPort | None = None
+    """left out: kernels that read and store have read_bandwidth and copy_bandwidth, whatever they
+    have under way"""
 
 
 class Kernels(Hardware):
@@ -96,6 +101,10 @@ class Kernels(Hardware):
     """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are
     there and its last stores are out; dispatch_latency has it"""
 
+    queue_issue_time: Time = 0.0
+    """between two kernels that hardware queues shared by streams issue one after the other"""
+    queue_switch_time: Time = 0.0
+    """longer, when the second one is in another queue"""
     parameter_fault: Time | None = None
     """how long the workgroups of a launch wait for parameters in managed memory that the host has
     touched: faults, and the way of their pages; left out: not known, so no such launch is run"""
@@ -131,6 +140,8 @@ class Gpu(Hardware):
     """what the operators of a model reach; left out: no iterations run on it"""
     remote_stores: RemoteStores | None = None
     """left out: no kernel is known to store at peers"""
+    near_memory: NearMemory | None = None
+    """left out: memory counts nothing, and starts nobody"""
     variation: Variation | None = None
     """left out: GPUs are alike, and so are the turns of a loop"""
 
@@ -180,6 +191,8 @@ class Links(Hardware):
     """links to each neighbour (full mesh, ring) or into the switch"""
     reduction: bool = False
     """whether the switch adds what it reads from several GPUs, and copies what it writes to them"""
+    multicast: bool = False
+    """whether the switch hands what one GPU writes once to several others"""
     reverse_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """payload that a link cannot carry for each byte of the opposite direction, which it
     acknowledges; left out: 0"""

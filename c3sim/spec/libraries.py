@@ -161,7 +161,7 @@ class Channels(Hardware):
 
 
 class SwitchReduction(Hardware):
-    """When a library lets the switch reduce (algorithm ``switch`` of all_reduce)."""
+    """When a library lets the switch reduce or hand on (algorithm ``switch``)."""
 
     ranks: Parts
     """fewest GPUs"""
@@ -172,6 +172,19 @@ class SwitchReduction(Hardware):
     """more than launch_latency before the first byte, once, in place of the protocol's"""
     bytes_per_cycle: BytesPerCycle
     """of what a GPU sends, per channel and engine cycle"""
+
+
+class EngineUse(Hardware):
+    """Collectives that a library has DMA engines carry, between buffers that all ranks know."""
+
+    operations: tuple[Literal["all_gather", "reduce_scatter", "all_to_all"], ...]
+    """these; a reduce-scatter is an exchange by engines, and a kernel that adds what has arrived"""
+    gather_variant: Literal["pcpy", "b2b", "multicast"] = "pcpy"
+    """of an all-gather that names no variant; exchanges are a copy to each peer"""
+    direction: Literal["push", "pull"] = "push"
+    barrier_time: Time
+    """until the ranks know of each other, before the first copy and again behind the last: flags of
+    small kernels, or words that streams wait for"""
 
 
 class CollectiveLibrary(Hardware):
@@ -192,6 +205,8 @@ class CollectiveLibrary(Hardware):
     """rings at once, where links make several; left out: all of them"""
     switch_reduction: SwitchReduction | None = None
     """left out: algorithm switch is never used"""
+    engines: EngineUse | None = None
+    """what it has DMA engines carry where a collective says ``by: engines``; left out: nothing"""
     cold_step_latency: Time = 0.0
     """longer, for each step or peer of a channel, in a call that no other call of it precedes in a
     loop: its buffers are in no cache"""

@@ -51,6 +51,8 @@ class OfPairs(Published):
     mean_speedup: ByName | None = None
     max_speedup: ByName | None = None
     order: tuple[tuple[str, ...], ...] | None = None
+    evidence: dict[str, str] = Field({})
+    """what isolated runs of others say of a pair of the order, by its name ("a < b")"""
     flags: dict[str, dict[str, str]] = Field({})
     characterisation: dict[str, Isolated] = Field({})
 

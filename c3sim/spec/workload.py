@@ -29,13 +29,13 @@ from c3sim.spec.quantities import (
 )
 from c3sim.spec.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.spec.task import (
+    AtOwners,
     Command,
     EngineTask,
     Kernel,
     KernelBase,
     Moved,
     Posting,
-    Publication,
     Stores,
     TaskBase,
     TileOrder,
@@ -91,6 +91,9 @@ class HostThreads(Spec):
     kernel_gap: Time | None = None
     """between two kernels of a stream of which the second has been launched in time; left out: the
     GPU's latencies of dispatch and completion"""
+    queues: Parts | None = None
+    """hardware queues that the streams of a GPU share, in launch order
+    (CUDA_DEVICE_MAX_CONNECTIONS, GPU_MAX_HW_QUEUES); left out: one for each stream"""
     order: tuple[str, ...] = ()
     """launch order of tasks; left out: as declared"""
     release: Literal["event", "per_rank", "host"] = "event"
@@ -170,7 +173,7 @@ class Buffer(Spec):
         return float(size)
 
 
-class Gemm(KernelBase):
+class Gemm(AtOwners):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
     """
@@ -180,6 +183,9 @@ class Gemm(KernelBase):
     n: Extent
     k: Extent
     batch: Extent = 1
+    rows: tuple[Extent, ...] = ()
+    """of each product of the batch, where they differ, as experts' do; m is then their mean; left
+    out: m each"""
     dtype: Dtype = "bf16"
     library: str | None = None
     """a GEMM library of the GPU; left out: the first one of its file"""
@@ -205,15 +211,6 @@ class Gemm(KernelBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
-    results: Literal["here", "peers"] = "here"
-    """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
-    publish: Publication | None = None
-    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
-    order: TileOrder = "mixed"
-    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
-    of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
-    the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
-    (remote_first)"""
     accumulate: bool = False
     """C += A B: C is read again, as of a GEMM that is split along K"""
     reused: Moved = 0.0
@@ -241,6 +238,16 @@ class StreamKernel(KernelBase):
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     flops_per_byte: float = Field(0, ge=0)
     """vector FLOP per byte, for ALU-heavy kernels"""
+    threads: Count = 1024
+    """of a workgroup; the default is that of the probe's stream kernels, with whose records the
+    rates of a unit were measured"""
+    registers: Count = 32
+    """of a thread; two such kernels with a workgroup for each unit run side by side"""
+    loads: Bytes = 64.0
+    """bytes of loads that a thread has under way; of the probe's kernels four of 16 bytes"""
+    lds: Moved | None = None
+    """that a workgroup claims; left out: with workgroups all of a unit, as the probe's kernels of
+    so many do, without none"""
     cache: CachePolicy = CachePolicy()
 
 
@@ -267,6 +274,9 @@ class Collective(EngineTask):
     dtype: Dtype = "bf16"
     backend: str | None = None
     """a collective library of the node, or dma; left out: the first library of the node's file"""
+    by: Literal["units", "engines"] | None = None
+    """what carries it: compute units, or DMA engines as the library has them do it
+    (collective_libraries.NAME.engines); left out: compute units"""
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
     algorithm: (
@@ -288,10 +298,10 @@ class Collective(EngineTask):
     """backend dma: engines that share what goes to one peer, or (b2b) all peers; left out: 1"""
     ways: Parts | None = None
     """variant b2b: queues of each engine that the peers are dealt to; left out: 1"""
-    variant: Literal["pcpy", "bcst", "swap", "b2b"] | None = None
-    """backend dma: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two
-    peers each (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one
-    engine (b2b)"""
+    variant: Literal["pcpy", "bcst", "swap", "b2b", "multicast"] | None = None
+    """by engines: a copy per peer, on parallel engines (pcpy, the default); broadcasts to two peers
+    each (bcst, all-gather); one swap per pair (swap, all-to-all); copies back to back on one engine
+    (b2b); one copy that the switch hands to all (multicast, all-gather)"""
     mapping: Literal["peer", "ipc"] | None = None
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     out_of_place: bool = False
@@ -309,6 +319,11 @@ class Collective(EngineTask):
     """compute units only: how long after this GPU's the last peer's kernel begins, which all wait
     for; where a trace says so"""
     cache: TransferPolicy = TransferPolicy()
+
+    @property
+    def on_engines(self) -> bool:
+        """True if DMA engines carry it."""
+        return self.backend == "dma" or self.by == "engines"
 
 
 class Copy(EngineTask):
@@ -332,6 +347,11 @@ class Copy(EngineTask):
     """dma executor only: engines that share it; left out: 1"""
     workgroups: Workgroups | None = None
     """kernel executor only"""
+    threads: Count = 512
+    """kernel executor only: of a workgroup; the default is that of the probe's copy kernels"""
+    loads: Bytes = 128.0
+    """kernel executor only: bytes of loads that a thread has under way; of the probe's kernels
+    eight of 16 bytes"""
     parameters: Literal["value", "managed"] = "value"
     """kernel executor only: where a launch has its parameters; in managed memory that the host
     touches between launches they move to the GPU first (gpu.kernels.parameter_fault)"""

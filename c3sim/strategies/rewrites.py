@@ -86,7 +86,10 @@ def on_compute_units(workload: Workload, node: Node) -> Workload:
     changes: dict[str, Mapping[str, Any]] = {}
     for name in collectives(workload):
         task = collective_of(workload, name)
-        if task.backend == "dma":
+        if task.by == "engines":
+            fields = ("direction", "engines", "variant", "ways", "by")
+            changes[name] = dict.fromkeys(fields)
+        elif task.backend == "dma":
             having = [
                 key
                 for key, library in node.collective_libraries.items()
@@ -111,7 +114,8 @@ def on_dma(workload: Workload, node: Node) -> Workload:
         op, allowed = collective_of(workload, names[0]).op, ", ".join(DMA_OPERATIONS)
         message = f"DMA engines copy and cannot reduce, so not {op!r}; allowed: {allowed}"
         raise InputError(message, f"tasks.{names[0]}.op")
-    change = {"backend": "dma", "channels": None, "algorithm": None, "protocol": None}
+    fields = ("channels", "algorithm", "protocol", "by")
+    change = {"backend": "dma", **dict.fromkeys(fields)}
     moving = (name for name in names if name not in staying)
     return with_tasks(workload, dict.fromkeys(moving, change))
 
@@ -127,7 +131,7 @@ def reduced(workload: Workload, node: Node) -> tuple[str, ...]:
 def on_engines(workload: Workload) -> tuple[str, ...]:
     """Collectives on DMA engines."""
     names = collectives(workload)
-    return tuple(name for name in names if collective_of(workload, name).backend == "dma")
+    return tuple(name for name in names if collective_of(workload, name).on_engines)
 
 
 def staying_note(strategy: str, workload: Workload, node: Node) -> str | None:

@@ -28,10 +28,12 @@ from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.processes.signals import countdown
 from c3sim.spec.hardware import Gpu, Node
-from c3sim.spec.workload import Collective, Copy
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import DTYPE_BYTES, Collective, Copy
 from c3sim.tasks.copy import CopyByRuntime, by_units
 from c3sim.tasks.engine_collective import ByEngines, InsideNode, OfCollective
-from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
+from c3sim.tasks.kernel import KernelKind
+from c3sim.tasks.kind import ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import AcrossNodes
 from c3sim.tasks.on_engines import EngineKind
 
@@ -41,7 +43,7 @@ class CollectiveKind(EngineKind[Collective]):
 
     def use(self, task: Collective, gpu: Gpu) -> CacheUse:
         """A reuse predictor knows kernels, and that those of libraries find nothing again."""
-        return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.backend == DMA)
+        return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.on_engines)
 
     def payload(self, task: Collective, node: Node) -> float | None:
         """The bytes that have to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
@@ -54,7 +56,7 @@ class CollectiveKind(EngineKind[Collective]):
     def conditions(self, task: Collective, node: Node) -> Conditions | None:
         backend = task.backend or next(iter(node.collective_libraries))
         values = {"size": task.size, "ranks": float(ranks_in(node, task))}
-        if backend == DMA:
+        if task.on_engines:
             return Conditions(owner=ENGINES, family=task.op, values=values)
         channels = node.collective_library(backend).channels
         used = min(task.channels or channels.default[task.op], channels.maximum)
@@ -65,7 +67,7 @@ class CollectiveKind(EngineKind[Collective]):
         )
 
     def events(self, task: Collective, node: Node) -> float:
-        if task.backend == DMA:
+        if task.on_engines:
             return 5 * (ranks_in(node, task) - 1) * (task.engines or 1)
         wide = node.scale_out if node.nodes > 1 else None
         parts = 1 if wide is None else task.pipeline or wide.pipeline
@@ -73,7 +75,7 @@ class CollectiveKind(EngineKind[Collective]):
 
     def resolve(self, name: str, task: Collective, scene: Scene) -> Planned[Collective]:
         placed = self.placed(name, task, scene)
-        return (self._by_engines if task.backend == DMA else self._by_library)(placed, task, scene)
+        return (self._by_engines if task.on_engines else self._by_library)(placed, task, scene)
 
     def _by_library(
         self, placed: dict[str, Any], task: Collective, scene: Scene
@@ -84,7 +86,9 @@ class CollectiveKind(EngineKind[Collective]):
             warm = scene.workload.host.launch == "looped"
             own = library.loop_enqueue_time if warm else None
             call = library.enqueue_time if own is None else own
-            placed["call_time"] = call if scene.profile is None else scene.profile.enqueue_time
+            if scene.profile is not None:
+                call = scene.profile.collective_call(task.op, ranks_in(node, task))
+            placed["call_time"] = call
         groups = library.channels.workgroups(plan.channels)
         size = usable_cluster(node.gpu, mask, groups, library.channels.cluster)
         return OnChannels(
@@ -99,6 +103,8 @@ class CollectiveKind(EngineKind[Collective]):
     ) -> Planned[Collective]:
         node = scene.node
         how: type[ByEngines] = AcrossNodes if node.nodes > 1 else InsideNode
+        if task.by == "engines":
+            task = self._as_its_library_does(placed, task, scene)
         # every GPU asks engines for the same; but of a swap one GPU of each pair does, and in
         # groups engines go to peers at other places of the node for each GPU
         placed["foldable"] = task.variant != "swap" and task.group is None
@@ -110,6 +116,36 @@ class CollectiveKind(EngineKind[Collective]):
         shape = GridShape(node.gpu.compute_unit_count, scene.mask(task.stream))
         own = CopyByRuntime(**{**placed, "task": copy}, shape=shape)
         return how(**placed, shape=shape, own=own)
+
+    def _as_its_library_does(
+        self, placed: dict[str, Any], task: Collective, scene: Scene
+    ) -> Collective:
+        """*task* as its library has engines carry it; what is beside the copies goes to *placed*.
+
+        A reduce-scatter is an exchange, and a kernel that reads what all ranks have sent it and
+        writes the sum.
+        """
+        use = scene.node.collective_library(task.backend).engines
+        assert use is not None  # checked on input
+        change: dict[str, Any] = {"direction": task.direction or use.direction}
+        if task.op == "all_gather" and task.variant is None:
+            change["variant"] = use.gather_variant
+        if task.op == "reduce_scatter":
+            change["op"] = "all_to_all"
+            own = task.size / ranks_in(scene.node, task)
+            kernel = Kernel(
+                kind="kernel",
+                stream=task.stream,
+                operator="communication",
+                read=task.size,
+                written=own,
+                flops=(task.size - own) / DTYPE_BYTES[task.dtype],
+            )
+            adds = KernelKind().resolve(placed["name"], kernel, scene)
+            placed.update(adds=adds, shape=adds.shape)
+        task = task.model_copy(update=change)
+        placed.update(task=task, barrier=use.barrier_time)
+        return task
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,7 +253,9 @@ def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> 
         inserted=moved,
         ports=tuple(hops),
         alike=group if folded else None,
-        network=mirrored(node, rank, phase.peers, phase.network) if phase.network else (),
+        network=mirrored(node, rank, phase.peers, phase.network, phase.span)
+        if phase.network
+        else (),
         together=True,
         vector=moved - 2 * phase.by_nic,
     )

@@ -22,8 +22,8 @@ from c3sim.spec.task import TaskClass
 from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import copies_alike
-from c3sim.tasks.on_engines import EngineKind, OnEngines
-from c3sim.tasks.on_units import OnUnits, one_per_tile, port_share
+from c3sim.tasks.on_engines import EngineKind, OnEngines, stall
+from c3sim.tasks.on_units import REGISTERS, OnUnits, one_per_tile, own_rate, plain_claim, port_share
 from c3sim.tasks.stream import stream_kernel
 
 
@@ -53,6 +53,8 @@ class CopyKind(EngineKind[Copy]):
             return NicCopy(**placed, foldable=copies_alike(scene.node, task))
         # with gpus: all as much arrives at every GPU as leaves it
         placed["foldable"] = task.gpus == "all"
+        if scene.profile is not None and task.launch_time is None:
+            placed["call_time"] += scene.profile.copy_time
         if by_units(scene.node, scene.workload, task):
             units = scene.node.gpu.compute_unit_count
             shape = GridShape(task.workgroups or units, scene.mask(task.stream))
@@ -102,7 +104,11 @@ class NicCopy(_AnyCopy):
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
         transfer = copy_transfer(context.node, turn.gpu, self.task)
-        NicQueue(context, self.name, turn.gpu).post(transfer, turn.done)
+        nic = NicQueue(context, self.name, turn.gpu)
+        if self.task.posted is None:
+            nic.post(transfer, turn.done)
+        else:
+            stall(context, self, turn.gpu, nic.put(transfer, self.task.posted, turn.done))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,7 +154,14 @@ class CopyByRuntime(_Copies, OnUnits[Copy]):
     by_engines: ClassVar[bool] = True
 
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
-        task = StreamKernel(kind="stream", pattern="copy", bytes=self.task.bytes)
+        task = StreamKernel(
+            kind="stream",
+            pattern="copy",
+            bytes=self.task.bytes,
+            threads=self.task.threads,
+            registers=REGISTERS,
+            loads=self.task.loads,
+        )
         spec = stream_kernel(context, self.name, gpu, task, self.grid.workgroups)
         return replace(spec, claim=replace(spec.claim, lds=0.0))
 
@@ -204,14 +217,19 @@ def copy_kernel(node: Node, gpu: int, task: Copy, workgroups: int) -> KernelSpec
     own = units.copy_bandwidth if local else units.remote_bandwidth
     traffic = _copy_traffic(node, gpu, task, part)
 
-    def cost(per_unit: float, _concurrent: int) -> TileCost:
-        slower = port_share(units, per_unit, own)
-        time = (2 if local else 1) * part * slower / (own * spec.clock.maximum)
+    claim = plain_claim(units, task.threads)
+
+    def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
+        each = own / port_share(units, per_unit, own)
+        if local and units.port is not None:
+            asked = task.threads * task.loads
+            each = own_rate(spec, asked, claim.lds, per_unit, concurrent, kept, 1.0)
+        time = (2 if local else 1) * part / (each * spec.clock.maximum)
         return TileCost(lambda state: min(state.clock * state.memory / time, most), traffic)
 
     managed = task.parameters == "managed"
     fault = spec.kernels.parameter_fault if managed else None
-    return replace(one_per_tile(workgroups, units, cost), fault=fault or 0.0)
+    return replace(one_per_tile(workgroups, units, claim, cost), fault=fault or 0.0)
 
 
 def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:

@@ -7,6 +7,8 @@ bcst   all-gather only: a broadcast for every two peers (or as many as one can h
 swap   all-to-all only: one command per pair of GPUs exchanges what they have for each other
 b2b    the copies back to back on one engine (or dealt over several, and over queues of each),
        with one signal at the end
+multi- all-gather only: one copy to an address behind which the switch has every peer
+cast
 =====  =========================================================================================
 
 Names as in arXiv 2511.06605. Prelaunch is the host's (``host.prelaunched``) and works with each.
@@ -30,7 +32,7 @@ from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback, countdown
 from c3sim.spec.dma_engines import Operation
 from c3sim.spec.hardware import Node
-from c3sim.spec.task import Command, TaskClass
+from c3sim.spec.task import Command, Kernel, TaskClass
 from c3sim.spec.workload import After, Collective, Copy, Workload
 from c3sim.tasks.on_engines import OnEngines
 from c3sim.tasks.on_units import nothing
@@ -57,11 +59,14 @@ class OfCollective(Planned[Collective]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ByEngines(OfCollective, OnEngines[Collective]):
-    """Engines copy; *own*: the kernel that copies each rank's own shard, if one does. They report
-    completion of whole copies only.
+    """Engines copy; *own*: the kernel that copies each rank's own shard, if one does; *adds*: the
+    one that adds what has arrived. They report completion of whole copies only. *barrier*: s until
+    ranks know of each other, before and behind the copies.
     """
 
     own: Planned[Copy] | None = None
+    adds: Planned[Kernel] | None = None
+    barrier: float = 0.0
 
     @property
     def inserted(self) -> float:
@@ -78,11 +83,21 @@ class ByEngines(OfCollective, OnEngines[Collective]):
 
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
-        finished: Callback = partial(self._ended, context, turn)
+        finished: Callback = partial(
+            context.once_past, self.barrier, partial(self._add, context, turn)
+        )
         if self.own is not None:
             finished = countdown(2, finished)
             self.own.start(context, replace(turn, started=nothing, done=finished))
-        self.submit(context, turn, finished)
+        context.once_past(self.barrier, partial(self.submit, context, turn, finished))
+
+    def _add(self, context: Context, turn: Turn) -> None:
+        """Everything has arrived: add it, where it has to be."""
+        ended = partial(self._ended, context, turn)
+        if self.adds is None:
+            ended()
+        else:
+            self.adds.start(context, replace(turn, started=nothing, done=ended))
 
     def _ended(self, context: Context, turn: Turn) -> None:
         for chunk in range(self.task.chunks):
@@ -145,7 +160,7 @@ def collective_program(
     """Commands of *gpu* for *task*; *batch*: in one call, all of an engine in one queue; *own*: a
     copy of its own shard as well.
     """
-    if task.variant == "bcst":
+    if task.variant in ("bcst", "multicast"):
         program = _broadcasts(node, gpu, task)
     elif task.variant == "swap":
         program = _swaps(node, gpu, task)
@@ -210,6 +225,8 @@ def _broadcasts(node: Node, gpu: int, task: Collective) -> list[Command]:
     engine for its first peer; without a map engines take turns.
     """
     every, most = _peers(node, gpu, task), node.gpu.dma_engines.broadcast_destinations or 1
+    if task.variant == "multicast":
+        most = len(every)
     size = task.size / (len(every) + 1)
     commands = []
     for number, begin in enumerate(range(0, len(every), most), start=1):

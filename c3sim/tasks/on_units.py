@@ -9,26 +9,30 @@ from typing import ClassVar, TypeVar
 
 from c3sim.models.cache_lines import insertion_parts
 from c3sim.models.cache_policy import share_of_policy
-from c3sim.processes.kernels.kernel import CostOfTile, Kernel, KernelSpec
+from c3sim.models.tile_order import Groups, groups_of, share_behind
+from c3sim.models.unit_port import moved_per_cycle, under_way
+from c3sim.processes.kernels.kernel import CostBeside, Kernel, KernelSpec
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
-from c3sim.spec.hardware import ComputeUnits
-from c3sim.spec.task import TaskBase
+from c3sim.spec.hardware import ComputeUnits, Gpu
+from c3sim.spec.task import AtOwners, TaskBase
+from c3sim.spec.workload import After
 
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
 
-#: Threads of a workgroup of a stream or copy kernel, and registers of each: those of the native
-#: harness (validation/probe: 512). Estimate: TransferBench's have 256 (GFX_BLOCK_SIZE), those of
-#: frameworks 128 to 1024; 32 to 128 registers.
+#: Threads of a workgroup of a kernel that does not say how many share a unit, and registers of
+#: each. Estimate: kernels of frameworks have 128 to 1024 threads of 32 to 128 registers.
 THREADS, REGISTERS = 512, 64
 
 
-def plain_claim(units: ComputeUnits) -> Claim:
-    """Room of a workgroup of a stream or copy kernel: no LDS to speak of."""
-    waves = THREADS // units.wave_lanes
-    return Claim(lds=1.0, registers=waves * REGISTERS, waves=waves)
+def plain_claim(
+    units: ComputeUnits, threads: int = THREADS, registers: int = REGISTERS, lds: float = 1.0
+) -> Claim:
+    """Room of a workgroup of so many *threads*, of so many *registers* each."""
+    waves = max(1, threads // units.wave_lanes)
+    return Claim(lds=lds, registers=waves * registers, waves=waves)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,6 +113,23 @@ class OnUnits(Planned[T_co]):
         ).launch()
 
 
+A_co = TypeVar("A_co", bound=AtOwners, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MadeForOwners(OnUnits[A_co]):
+    """A kernel whose tiles belong to GPUs, and come in an order by them."""
+
+    def tile_groups(self, gpu: int) -> Groups:
+        gpus = self.scene.node.gpus
+        return groups_of(self.task.order, gpu % gpus, gpus)
+
+    def share(self, after: After) -> float:
+        if after.peer is None:
+            return super().share(after)
+        return share_behind(self.tile_groups(0), after.peer) / self.task.repeat
+
+
 def nothing(*_: object) -> None:
     """Nobody waits for this."""
 
@@ -126,15 +147,32 @@ def port_share(units: ComputeUnits, per_unit: float, own: float) -> float:
     return max(1.0, per_unit * own / max(own, units.l2_bandwidth))
 
 
-def one_per_tile(workgroups: int, units: ComputeUnits, cost: CostOfTile) -> KernelSpec:
+def own_rate(
+    gpu: Gpu, asked: float, lds: float, per_unit: float, concurrent: int, kept: float, stored: float
+) -> float:
+    """Bytes per cycle that a workgroup of a stream loads and stores, beside its like: *concurrent*,
+    *per_unit* on each unit. It asks for *asked* bytes of loads at once and claims *lds*; another
+    grid keeps *kept* of it. *stored*: bytes for each byte loaded.
+    """
+    units = gpu.compute_units
+    if units.port is None:
+        return units.read_bandwidth / port_share(units, per_unit, units.read_bandwidth)
+    loads = under_way(gpu, asked * per_unit, max(kept, lds * per_unit))
+    part = units.read_bandwidth * gpu.compute_unit_count / concurrent
+    return min(moved_per_cycle(units, loads, stored) / per_unit, part)
+
+
+def one_per_tile(
+    workgroups: int, units: ComputeUnits, claim: Claim, cost: CostBeside
+) -> KernelSpec:
     """A stream or copy kernel with a workgroup per tile."""
-    claim = plain_claim(units)
     return KernelSpec(
         tiles=workgroups,
         schedule="one_per_tile",
         claim=claim,
         residents=claim.fitting(units),
-        cost=cost,
+        cost=lambda per_unit, concurrent: cost(per_unit, concurrent, 0.0),
+        beside=cost,
     )
 
 

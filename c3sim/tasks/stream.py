@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import ClassVar
 
 from c3sim.machine.state import GpuState
@@ -10,13 +11,13 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
-from c3sim.processes.kernels.residency import GridShape
+from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.spec.hardware import Gpu, Node
+from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.operands import ARRAYS
 from c3sim.spec.workload import StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
-from c3sim.tasks.on_units import OnUnits, one_per_tile, port_share, surviving_share
+from c3sim.tasks.on_units import OnUnits, one_per_tile, own_rate, plain_claim, surviving_share
 
 #: Looks per pass of a stream: so often a kernel beside others looks which of them have its lines.
 PIECES = 16
@@ -108,10 +109,13 @@ def stream_kernel(
     write_share = written / (read + written)
     release = released_of(spec, use_of(task, spec)) / workgroups
 
-    def cost(per_unit: float, concurrent: int) -> TileCost:
-        units = spec.compute_units
-        slower = port_share(units, per_unit, units.read_bandwidth)
-        demanded = units.read_bandwidth * spec.clock.maximum / slower
+    units = spec.compute_units
+    claim, asked = claim_of(task, units), task.threads * task.loads
+    stored = written / read if read else inf
+
+    def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
+        own = own_rate(spec, asked, claim.lds, per_unit, concurrent, kept, stored)
+        demanded = own * spec.clock.maximum
         from_l2 = units.l2_bandwidth * spec.clock.maximum / per_unit
         served = served_passes(context, name, gpu, task, concurrent, per_unit)
         near = served.l1 + served.l2
@@ -141,10 +145,18 @@ def stream_kernel(
             ),
         )
 
-    kernel = one_per_tile(workgroups, spec.compute_units, cost)
+    kernel = one_per_tile(workgroups, units, claim, cost)
     if task.passes == 1 or len(context.plan.tasks) == 1:
         return kernel
     return replace(kernel, pieces=min(task.passes, PIECES), fold_rounds=False)
+
+
+def claim_of(task: StreamKernel, units: ComputeUnits) -> Claim:
+    """Room of a workgroup of *task*."""
+    lds = task.lds
+    if lds is None:
+        lds = units.lds if task.workgroups else 0.0
+    return plain_claim(units, task.threads, task.registers, max(1.0, lds))
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(whole, tmp_path, monkeypatc
     assert (again.folder / "results.parquet").read_bytes() == (
         whole.folder / "results.parquet"
     ).read_bytes()
-    assert json.loads((again.folder / "timing.json").read_text())["run_last"] == 8
+    assert json.loads((again.folder / "_timing.json").read_text())["run_last"] == 8
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     again = sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1))
     assert (
         again.finished_before == held
-        and json.loads((tmp_path / "out" / "timing.json").read_text())["run_last"] == 80 - held
+        and json.loads((tmp_path / "out" / "_timing.json").read_text())["run_last"] == 80 - held
     )
     unbroken = sweep(tmp_path / "small.yaml", tmp_path / "unbroken", workers=Workers(jobs=1))
     assert (tmp_path / "out" / "results.parquet").read_bytes() == (

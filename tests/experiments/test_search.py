@@ -12,6 +12,8 @@ from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import workload_and_node
 from c3sim.experiments.result_files import write_designs
 from c3sim.experiments.search import front_of, optimise
+from c3sim.output.tables.search import gain_line
+from c3sim.spec.reading.loading import load_hardware
 
 STUDY = """\
 schema: 1
@@ -204,3 +206,21 @@ def test_a_study_without_a_search(tmp_path, monkeypatch):
     write(tmp_path, STUDY[: STUDY.index("search:")])
     with pytest.raises(InputError, match=r"small\.yaml:1: nothing to search; add search: "):
         optimise("small.yaml")
+
+
+def test_a_search_says_what_it_gained_over_what_is_there(tmp_path):
+    """Links as they are: nothing to gain. Twice as wide, the copy that they bind is quicker in
+    every draw of the rest.
+    """
+    links = load_hardware("teaching-4").node.links.bandwidth / 1e9
+    gained = {}
+    for wider in (1, 2):
+        knob = f"links.bandwidth: ['{wider * links} GB/s']"
+        text = STUDY.split("  knobs:")[0] + f"  knobs:\n    {knob}\n"
+        text += "  objectives: {wall_s: minimise}\n  trials: 4\n"
+        gained[wider] = optimise(write(tmp_path, text), workers=Workers(jobs=1)).gains["wall_s"]
+    assert gained[1].verdict == "nothing"
+    assert gained[2].verdict == "gained" and gained[2].band["p95"] < 0
+    assert gained[2].change == pytest.approx(gained[2].best - gained[2].there)
+    assert "nothing to gain" in gain_line("wall_s", gained[1])
+    assert "sure, -" in gain_line("wall_s", gained[2])

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from sweep_case import STUDY, write
@@ -47,10 +48,13 @@ def test_the_file_of_results(whole):
     assert about["axes"]["links.bandwidth"] == {"unit": "B/s", "label": "links bandwidth"}
     assert about["outputs"]["wall_s"]["unit"] == "s" and set(about["outputs"]) == set(COLUMNS[5:10])
     assert sorted(path.name for path in whole.folder.iterdir()) == [
+        "_sweep.json",
+        "_timing.json",
         "results.parquet",
-        "sweep.json",
-        "timing.json",
     ]
+    assert (
+        len(pd.read_parquet(whole.folder)) == whole.table.num_rows
+    )  # names with _ are passed over
 
 
 def test_every_point_is_what_run_says(whole):

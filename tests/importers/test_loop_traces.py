@@ -9,6 +9,7 @@ import pytest
 
 from c3sim.importers import combine_loops, find_target
 from c3sim.importers.files import find_format
+from c3sim.importers.loops import loop_workload
 from c3sim.importers.result import Given, LoopTrace
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
@@ -110,3 +111,28 @@ def test_a_trace_with_other_kernels_than_turns_is_not_read(turns: int) -> None:
     text = trace(0, {"gemm": [(0, 300), (1000, 400)]}, turns=turns)
     result = find_format("auto", text, "x.json").read(text, GIVEN)
     assert result.partial and not result.loops
+
+
+def test_two_collectives_of_a_loop_are_told_apart_and_copies_of_engines_make_one_turn() -> None:
+    """The sum runs as a kernel of 100 us; the gather as two copies a turn on engines, from 10 to 60
+    and from 60 to 90 us after the turn's begin: 80 us.
+    """
+    summed = {"kind": "collective", "op": "all_reduce", "mib": 8, "channels": 4}
+    gathered = {**GATHER, "by": "engines"}
+    kernel = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32", "dur": 100}
+    copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP"}
+    events = [
+        event
+        for begin in (0, 200)
+        for event in (
+            {**kernel, "ts": begin},
+            {**copy, "ts": begin + 10, "dur": 50},
+            {**copy, "ts": begin + 60, "dur": 30},
+        )
+    ]
+    document = json.loads(trace(0, {}))
+    loop = document["loop"] | {"tasks": {"sum": summed, "gather": gathered}, "order": ["sum"]}
+    read_loop = read(json.dumps(document | {"loop": loop, "traceEvents": events}))
+    assert read_loop.turns == {"sum": [(0, 100), (200, 300)], "gather": [(10, 90), (210, 290)]}
+    tasks = loop_workload(read_loop.about)["tasks"]
+    assert tasks["sum"]["channels"] == 4 and tasks["gather"]["backend"] == "dma"

@@ -244,7 +244,7 @@ def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:
     not.
     """
     node = clustered(1, "rotation")
-    stream = {"kind": "stream", "bytes": "1 MB", "workgroups": 1}
+    stream = {"kind": "stream", "bytes": "1 MB", "workgroups": 1, "lds": "0 B"}
     waits = []
     for registers in (0, node.gpu.compute_units.registers):
         library = node.gpu.gemm_libraries["hipblaslt"].model_copy(update={"registers": registers})

@@ -140,7 +140,7 @@ def good() -> dict[str, bytes]:
         "plan.yaml": (ROOT / "validation" / "probe" / "plans" / "quick.yaml").read_text(),
         "records.jsonl": json.dumps(record) + "\n",
         "results.json": json.dumps({"name": "x", "rows": [{"a.b": 1, "wall_s": 2.0}] * 2}),
-        "done/sweep.json": json.dumps({"version": 1, "points": 2, "hashes": {}}),
+        "done/_sweep.json": json.dumps({"version": 1, "points": 2, "hashes": {}}),
         "done/results.parquet": "PAR1 no more",
     }
     files = {name: text.encode() for name, text in texts.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.record import Record
@@ -17,6 +17,9 @@ from .pairs import PairScore, score_pairs
 from .predict import Progress
 from .scores import NodeScore, SuiteScore, metric_of, score_nodes, score_suites
 from .standings import Standing, load_standings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OBSERVED = ("id", "suite", "role", "node")  # fields of a record that an observation repeats
 # (suite, metric) -> worst figures, each with an explanation
@@ -102,6 +105,17 @@ class Verdict:
     def of_nodes(self) -> list[NodeScore]:
         """The scores of each node."""
         return score_nodes(self.figures, self.bounds.targets, self.standings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each suite and metric: relative errors, bounds, the verdict."""
+        import pandas as pd
+
+        rows = (_score(score, self.bounds.gaps, ()) for score in self.scores)
+        plain = [
+            {key: value for key, value in row.items() if not isinstance(value, list | dict)}
+            for row in rows
+        ]
+        return pd.DataFrame(plain).set_index(["name", "metric"])
 
     def to_dict(self, worst: Explained | None = None) -> dict[str, Any]:
         """Plain data for ``--json``.

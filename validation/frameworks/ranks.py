@@ -19,6 +19,7 @@ import torch.multiprocessing as processes
 import yaml
 
 PORT = "29531"  # of this host, on which the ranks find each other
+POOLS: list[Any] = []  # kept: their memory is registered
 
 
 @contextmanager
@@ -35,6 +36,35 @@ def joined(rank: int, ranks: int) -> Iterator[dist.ProcessGroup]:
     yield host
     dist.barrier(host)  # not after an error: the others may never come
     dist.destroy_process_group()
+
+
+def group_of(channels: int = 0, engines: bool = False) -> dist.ProcessGroup:
+    """A communicator of all ranks on so many *channels* (0: as many as the library likes), or
+    whose collectives run on copy *engines* where the library can (NCCL's policy of no CTA).
+    """
+    if not channels and not engines:
+        return dist.group.WORLD
+    options = dist.ProcessGroupNCCL.Options()
+    if channels:
+        options.config.min_ctas = options.config.max_ctas = channels
+    if engines:
+        options.config.cta_policy = dist.ProcessGroupNCCL.NCCL_CTA_POLICY_ZERO
+    return dist.new_group(pg_options=options)
+
+
+@contextmanager
+def symmetric(group: dist.ProcessGroup, wanted: bool) -> Iterator[None]:
+    """Tensors made inside lie in symmetric memory of *group*, if that is *wanted*."""
+    if not wanted:
+        yield
+        return
+    library = group._get_backend(torch.device("cuda"))
+    dist.barrier(group)  # makes the communicator
+    pool = torch.cuda.MemPool(library.mem_allocator)
+    with torch.cuda.use_mem_pool(pool):
+        yield
+    library.register_mem_pool(pool, symm=True)
+    POOLS.append(pool)
 
 
 def out_of_time(limit: float, what: str, host: dist.ProcessGroup) -> bool:

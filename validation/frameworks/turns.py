@@ -11,6 +11,9 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``serial``: all tasks on one stream, one after the other;
 - ``alone``: every task by itself, in a loop.
 
+A collective may pin its ``channels``, or go ``by: engines``: the library's copy engines, between
+buffers of symmetric memory.
+
 Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
 case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
 """
@@ -32,7 +35,7 @@ from cuda.bindings import runtime as cudart
 from torch.profiler import ProfilerActivity, profile
 
 from .plan import Case, cases_of
-from .ranks import joined, out_of_time, run_plan
+from .ranks import group_of, joined, out_of_time, run_plan, symmetric
 
 AHEAD = 20_000_000  # cycles, some 10 ms: the host runs ahead of the GPU
 WARM_UP = 3  # turns before those that are profiled
@@ -58,6 +61,7 @@ class Rank:
     generator: torch.Generator
     peer: int = 0  # address of memory of the next rank, opened by its handle
     streams: dict[str, torch.cuda.Stream] = field(default_factory=dict)
+    groups: dict[tuple[int, bool], dist.ProcessGroup] = field(default_factory=dict)
 
     def random(self, *shape: int) -> torch.Tensor:
         """bf16, of a normal distribution."""
@@ -90,14 +94,23 @@ class Rank:
                 checked(cudart.cudaMemcpyAsync(target, source, 2 * count, BY_ADDRESS, stream))
 
             return copy
-        whole = self.random(count)
-        part, other = self.random(count // self.ranks), torch.empty_like(whole)
+        group = self.group(task.get("channels", 0), task.get("by") == "engines")
+        with symmetric(group, task.get("by") == "engines"):
+            whole, other = self.random(count), self.random(count)
+            part = self.random(count // self.ranks)
+        how = {"group": group, "async_op": True}
         return {
-            "all_gather": lambda: dist.all_gather_into_tensor(whole, part, async_op=True),
-            "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, whole, async_op=True),
-            "all_reduce": lambda: dist.all_reduce(whole, async_op=True),
-            "all_to_all": lambda: dist.all_to_all_single(other, whole, async_op=True),
+            "all_gather": lambda: dist.all_gather_into_tensor(whole, part, **how),
+            "reduce_scatter": lambda: dist.reduce_scatter_tensor(part, whole, **how),
+            "all_reduce": lambda: dist.all_reduce(whole, **how),
+            "all_to_all": lambda: dist.all_to_all_single(other, whole, **how),
         }[task["op"]]
+
+    def group(self, channels: int, engines: bool) -> dist.ProcessGroup:
+        """A communicator of its own for each setting; the default one without any."""
+        if (channels, engines) not in self.groups:
+            self.groups[channels, engines] = group_of(channels, engines)
+        return self.groups[channels, engines]
 
     def stream(self, name: str, priority: int = 0) -> torch.cuda.Stream:
         if name not in self.streams:

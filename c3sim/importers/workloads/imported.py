@@ -36,8 +36,9 @@ ENDINGS = (".json", ".json.gz", ".et")
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """*text*: the YAML file."""
+    """*text*: the YAML file; *node*: what it was read for."""
 
+    node: Node
     built: Built
     workload: Workload
     text: str
@@ -77,7 +78,9 @@ def import_iteration(
         _hold(built, node, first)
         workload = _checked(built, node)
         found = replay(built, workload, node, trace=trace)
-    return Imported(built=built, workload=workload, text=workload_text(built), replay=found)
+    return Imported(
+        node=node, built=built, workload=workload, text=workload_text(built), replay=found
+    )
 
 
 def _full_clock(built: Built, node: Node) -> Run:
@@ -208,7 +211,7 @@ def replay(built: Built, workload: Workload, node: Node, *, trace: bool = False)
 def _apart(built: Built, run: Run) -> tuple[Apart, ...]:
     groups: dict[str, list[str]] = {}
     for task, work in built.works.items():
-        groups.setdefault(_short(work.name), []).append(task)
+        groups.setdefault(short_name(work.name), []).append(task)
     spans: Mapping[str, float] = {
         name: 1e6 * (times.end - times.start) for (name, gpu), times in run.times.items() if not gpu
     }
@@ -225,7 +228,7 @@ def _apart(built: Built, run: Run) -> tuple[Apart, ...]:
     return tuple(found[:SHOWN])
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     return name.split("(")[0].split("<")[0].removeprefix("void ")[:70] or name[:70]
 
 

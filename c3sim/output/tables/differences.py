@@ -4,14 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from c3sim.evaluation.differences import WALL, Difference, Differences
+from c3sim.evaluation.differences import (
+    ALONE,
+    CONTENTION,
+    KERNEL,
+    NUMBER,
+    WALL,
+    Difference,
+    Differences,
+)
 from c3sim.output.kit.layout import add_row, make_table, stack
 from c3sim.output.kit.text import MISSING, percent, time_unit
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Group
 
+NAME = 28  # characters of a kernel's
+SAME = 1e-9  # relative: no change
 LEAST = 5e-4  # of the longer time: causes that change it by less have no row
+
+
+def traces_table(found: Differences) -> Group:
+    """The wall time of two traces in a line; a row for each class and for the kernels that changed
+    most, with the causes side by side.
+    """
+    wall = found.times[WALL]
+    assert wall.before is not None and wall.after is not None
+    unit, length = time_unit(max(wall.before, wall.after))
+    parts = ", ".join(f"{cause} {_change(change, length)}" for cause, change in wall.parts.items())
+    lines = [
+        f"traces: {found.about}",
+        f"wall {_time(wall.before, length)} -> {_time(wall.after, length)} {unit}: {parts}",
+    ]
+    heads = ("before", "after", "change", "by\nnumber", "alone", "con-\ntention")
+    tables = []
+    for title, kernels in (("class", False), ("kernel", True)):
+        table = make_table([title], [*heads])
+        for name, each in found.times.items():
+            if name != WALL and name.startswith(KERNEL) == kernels:
+                causes = (each.parts[cause] for cause in (NUMBER, ALONE, CONTENTION))
+                times = (_time(time, length) for time in (each.before, each.after))
+                moved = (_change(change, length) for change in (each.change, *causes))
+                add_row(table, _middle(name.removeprefix(KERNEL)), *times, *moved)
+        tables.append(table)
+    return stack(*lines, tables[0], tables[1], f"times in {unit}, added up over kernels")
+
+
+def _middle(name: str) -> str:
+    """*name* without its middle where it is long: names of kernels differ at their end."""
+    return name if len(name) <= NAME else f"{name[: NAME // 3]}..{name[-(NAME - NAME // 3 - 2) :]}"
 
 
 def differences_table(found: Differences) -> Group:
@@ -35,6 +77,28 @@ def differences_table(found: Differences) -> Group:
     if lines:
         lines = ["of the change of the wall time, by number:", *lines]
     return stack(f"against: {found.about}", table, *lines, *band_line(found))
+
+
+def rows_table(rows: pd.DataFrame, most: int) -> Group:
+    """Rows of two result files (``of_results``), before and after, *most* of those that changed
+    most.
+    """
+    *keys, shown = rows.attrs["columns"].values()
+    table = make_table([key.label for key in keys], ["before", "after", "change\n(%)"])
+    for _, row in rows.head(most).iterrows():
+        texts = [key.text(row[key.name]) for key in keys]
+        times = (shown.text(row[end]) for end in ("before", "after"))
+        add_row(table, *texts, *times, percent(row["change"]))
+    change = rows["change"]
+    lines = [
+        f"{len(rows)} rows in both files, {int((change.abs() > SAME).sum())} changed: by"
+        f" {percent(change.min())} to {percent(change.max())} %, {percent(change.median())} % in"
+        " the median"
+    ]
+    if len(rows) > most:
+        lines.append(f"the {most} that changed most; --json has all")
+    better = f" ({shown.better} is better)" if shown.better else ""
+    return stack(f"{shown.label}{better}", table, *lines)
 
 
 def band_line(found: Differences) -> list[str]:

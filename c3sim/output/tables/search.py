@@ -9,6 +9,7 @@ from c3sim.output.tables.sweep import shown
 from c3sim.spec.units import format_si
 
 if TYPE_CHECKING:
+    from c3sim.experiments.gain import Gain
     from c3sim.experiments.search import SearchResult
 
 
@@ -21,6 +22,7 @@ def to_dict(result: SearchResult) -> dict[str, Any]:
         "broken": result.broken,
         "failed": len(result.failures),
         "objectives": result.directions,
+        "gains": {name: gain.to_dict() for name, gain in result.gains.items()},
         "front": [
             {"design": number, "knobs": dict(result.settings[number]), **result.rows[number]}
             for number in result.front
@@ -51,7 +53,28 @@ def search_table(result: SearchResult) -> Any:
         lines.append(f"{result.broken} broke a constraint")
     if result.failures:
         lines.append(f"{len(result.failures)} could not be run; the first: {result.failures[0]}")
+    lines += [gain_line(name, gain) for name, gain in result.gains.items()]
     return stack(f"{result.loaded.study.name} on {result.setup.node.name}", table, *lines)
+
+
+def gain_line(name: str, gain: Gain) -> str:
+    """What is there, what the best design has, and how sure the difference is, in a line."""
+    best = f"{name}: {shown(name, gain.best)} with design {gain.design}"
+    if gain.there is None:
+        return f"{best}; what is there cannot be run"
+    there = f"{shown(name, gain.there)} as it is ({gain.strategy})"
+    if gain.verdict == "nothing":
+        return f"{name}: nothing to gain: {there}, {shown(name, gain.best)} at best"
+    line = f"{best}, {there}"
+    if not gain.band:
+        return f"{line}; how sure is not known: the node says no intervals"
+    low, high = (_signed(name, gain.band[end]) for end in ("p5", "p95"))
+    sure = "sure" if gain.verdict == "gained" else "not sure"
+    return f"{line}: {sure}, {low} to {high} in 90 % of {gain.draws} draws"
+
+
+def _signed(name: str, value: float) -> str:
+    return f"{'+' if value >= 0 else '-'}{shown(name, abs(value))}"
 
 
 def _words(path: str) -> str:

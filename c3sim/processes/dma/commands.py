@@ -26,6 +26,7 @@ from c3sim.processes.dma.copies import (
     DmaCopy,
     as_executed,
     engine_for,
+    handed_on,
     host_engine_for,
     local_engine_for,
     port_sharers,
@@ -93,7 +94,8 @@ class _CopyRun:
         engines = context.node.gpu.dma_engines
         self.linked = copy.source != copy.destination  # it leaves the GPU
         self.packets = math.ceil(copy.size / engines.max_packet_payload)
-        work = engine_work(engines, copy.op, ways=1 + len(copy.also), linked=self.linked)
+        several = 1 if handed_on(context.node, copy.op) else 1 + len(copy.also)
+        work = engine_work(engines, copy.op, ways=several, linked=self.linked)
         ways = 2 if copy.op == "swap" else 1
         self.cap = _rate_by_state(context, self.linked, copy.pull, work, ways)
         self.traffic = traffic(context.node, copy, work)
@@ -123,7 +125,6 @@ class _CopyRun:
             traffic=self.traffic,
             sharers=self.sharers,
             first=memory.first == "engines" and not copy.pull,
-            behind=memory.communication_threshold is not None,
             clocked=False,
         )
         moved = partial(self._moved, execution, begun)
@@ -151,13 +152,13 @@ class _CopyRun:
 
 
 def _rate_by_state(context: Context, linked: bool, pull: bool, work: float, ways: int) -> Rate:
-    """As :func:`engine_rate`, where memory admits the engine; the same function for copies that are
-    alike, so that a GPU's state asks it once.
+    """As :func:`engine_rate`; the same function for copies that are alike, so that a GPU's state
+    asks it once.
     """
     alike = linked, pull, work, ways
     if alike not in context.engine_rates:
         rate = engine_rate(context.node, linked=linked, pull=pull, work=work, ways=ways)
-        context.engine_rates[alike] = lambda state: rate(state.load) * state.admitted
+        context.engine_rates[alike] = lambda state: rate(state.load)
     return context.engine_rates[alike]
 
 

@@ -127,6 +127,11 @@ def _hops(node: Node, copy: DmaCopy) -> list[Hop]:
     ]
 
 
+def handed_on(node: Node, op: Operation) -> bool:
+    """True if the switch has what one copy writes for several peers."""
+    return op == "broadcast" and node.links.multicast
+
+
 def traffic(node: Node, copy: DmaCopy, work: float) -> Traffic:
     """Per byte: read at the source, over the links, written at the ends; *work* of the engine."""
     engine = (copy.engine, work)
@@ -152,11 +157,10 @@ def _link_traffic(node: Node, copy: DmaCopy, engine: tuple[int, float]) -> Traff
     ways = [(copy.source, destination) for destination in destinations]
     if copy.op == "swap":
         ways.append((copy.destination, copy.source))
-    ports = tuple(
-        (hop, 1.0 / efficiency)
-        for start, end in ways
-        for hop in route(node.links.topology, node.gpus, start, end)
-    )
+    hops = [hop for start, end in ways for hop in route(node.links.topology, node.gpus, start, end)]
+    if handed_on(node, copy.op):
+        hops = list(dict.fromkeys(hops))  # the sender's port once
+    ports = tuple((hop, 1.0 / efficiency) for hop in hops)
     near = node.gpu.hbm.update_cost if copy.op == "reduce" else 0.0  # memory adds by itself
     added_to = float(copy.op == "reduce" and not near)  # read at the destination, not inserted
     remote: tuple[tuple[int, float, float], ...] = ()

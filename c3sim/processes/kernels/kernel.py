@@ -39,6 +39,8 @@ class TileCost:
 
 #: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
 CostOfTile = Callable[[float, int], TileCost]
+#: The same; third, where it matters, the LDS of the unit that another grid keeps.
+CostBeside = Callable[[float, int, float], TileCost]
 #: The same of tiles whose results go elsewhere than others'; third, of how many that now run.
 CostOfPart = Callable[[float, int, int], TileCost]
 #: Calls back once this share of the tiles that a kernel waits for has finished.
@@ -54,6 +56,7 @@ class KernelSpec:
     claim: Claim
     residents: int  # workgroups that share a compute unit
     cost: CostOfTile
+    beside: CostBeside | None = None  # where others keep LDS of its units, left out: the same
     setup: float = 0.0  # s before the grid is launched
     fault: float = 0.0  # s from the first workgroup's start until their parameters are there
     own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
@@ -348,6 +351,9 @@ class Kernel:
 
     def _cost(self, cohort: Cohort, per_unit: float, running: int) -> TileCost:
         if cohort.cost is None:
+            batch, beside = cohort.batch, self.spec.beside
+            if beside is not None and batch is not None and batch.kept:
+                return beside(per_unit, max(1, running), batch.kept)
             return self.spec.cost(per_unit, max(1, running))
         alike = sum(other.count for other in self.active if other.cost is cohort.cost)
         return cohort.cost(per_unit, running, alike)

@@ -7,7 +7,7 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
 
@@ -88,17 +88,14 @@ class Residency:
         self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
         self._with: dict[tuple[int, int], int] = {}
+        self._lds: dict[tuple[int, int], float] = {}
 
-    def number(self, claim: Claim, beside: Container[int]) -> int:
-        """The number of a new grid with *claim*, *beside* those of others that are there."""
-        copies = 0
-        while True:
-            number = self._numbers.setdefault((claim, copies), len(self.claims))
-            if number == len(self.claims):
-                self.claims.append(claim)
-            if number not in beside:
-                return number
-            copies += 1
+    def number(self, claim: Claim, copies: int) -> int:
+        """The number of a grid with *claim* where there are *copies* with it already."""
+        number = self._numbers.setdefault((claim, copies), len(self.claims))
+        if number == len(self.claims):
+            self.claims.append(claim)
+        return number
 
     def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
         """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""
@@ -124,7 +121,7 @@ class Residency:
 
     def _forget(self) -> None:
         """Forget all states; groups that hold one go on under the name it had."""
-        for memory in (self._states, self._moves, self._rooms, self._with, self._fits):
+        for memory in (self._states, self._moves, self._rooms, self._with, self._lds, self._fits):
             memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
@@ -144,6 +141,17 @@ class Residency:
                 if any(of == number for of, _ in residents)
             )
         return self._with[key]
+
+    def lds_beside(self, group: EngineGroup, number: int) -> float:
+        """LDS that other grids have of one engine's units that have workgroups of grid *number*."""
+        key = (self._state(group), number)
+        if key not in self._lds:
+            self._lds[key] = sum(
+                count * sum(self.claims[of].lds * each for of, each in residents if of != number)
+                for (_, residents), count in group.units.items()
+                if any(of == number for of, _ in residents)
+            )
+        return self._lds[key]
 
     def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         rooms = dict[int, int]()

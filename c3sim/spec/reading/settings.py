@@ -56,13 +56,30 @@ class Settings(dict[str, Any]):
         return node, workload
 
     def _with_unit(self, node: Node, workload: Workload, path: str, value: object) -> object:
-        """A number from Python is bytes where bytes are asked for, as in a workload; in a file of
-        settings it needs its unit.
+        """A value from Python with its unit: a plain number is in SI units, bytes and bytes per
+        second from 1024 on (fewer were meant in some other unit); a quantity of pint is converted.
+        In a file of settings a number needs its unit.
         """
-        if isinstance(value, bool | str) or not isinstance(value, int | float):
+        if path in self.places or isinstance(value, bool | str):
             return value
-        of_file = path in self.places or value < LEAST_BYTES
-        return value if of_file or unit_of(node, workload, path) != "B" else f"{value!r} B"
+        if hasattr(value, "magnitude") and hasattr(value, "to"):
+            unit = unit_of(node, workload, path)
+            return f"{_in_unit(value, unit, path)!r} {unit}".rstrip()
+        if not isinstance(value, int | float):
+            return value
+        unit = unit_of(node, workload, path)
+        plain = unit in ("", "1") or (unit.startswith("B") and value < LEAST_BYTES)
+        return value if plain else f"{value!r} {unit}"
+
+
+def _in_unit(value: Any, unit: str, path: str) -> float:
+    """A quantity of pint as a number of *unit*. Raises InputError: it is of another dimension."""
+    try:
+        return float(value.to(unit or "dimensionless").magnitude)
+    except Exception as error:  # pint's own, which is not imported for this
+        raise InputError(
+            f"{value} does not convert to {unit or 'a number'}: {error}", path
+        ) from None
 
 
 def settings_of(given: Mapping[str, object] | str | PathLike[str] | None) -> Settings:

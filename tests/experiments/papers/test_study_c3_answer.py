@@ -100,18 +100,19 @@ def test_a_published_mean_is_inside_or_outside():
 
 def test_the_order_counts_sums_that_share_draw_and_table():
     """conccl less base is 0.4, 0.2, 0 and -0.2: above 0 in two of four sums."""
-    order = order_of([["base"], ["conccl"]], SUMS, ())
+    order = order_of([["base"], ["conccl"]], SUMS, (), {"base < conccl": "measured alone"})
     assert order.holds == 0.5
     (margin,) = order.margins
     assert (margin.holds, margin.usual) == (0.5, pytest.approx(0.4))
+    assert margin.evidence == "measured alone"  # of this pair; another one has none
 
 
 def test_strategies_of_a_group_have_no_order():
     sums = Sums({"base": 0.1, "sp": 0.4, "rp": 0.3}, {}, [], {})
-    order = order_of([["base"], ["sp", "rp"], ["conccl"]], sums, ())
+    order = order_of([["base"], ["sp", "rp"], ["conccl"]], sums, (), {})
     assert [(each.lower, each.higher) for each in order.margins] == [("base", "sp"), ("base", "rp")]
     assert order.holds == 1
-    assert order_of([["base"], ["conccl"]], sums, ()) is None  # nothing to compare with
+    assert order_of([["base"], ["conccl"]], sums, (), {}) is None  # nothing to compare with
 
 
 def test_what_moves_a_margin_most_is_the_difference_of_its_effects():

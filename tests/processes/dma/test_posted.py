@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
@@ -48,7 +49,7 @@ def run(node: Node = NODE, fold: bool | None = None, **tasks: Any) -> Run:
     document = {"schema": 1, "name": "x", "node": node.name, "tasks": tasks}
     workload = parse_workload(document)
     check_on_node(workload, node)
-    return simulate(node, workload, fold=fold)
+    return simulate(node, expanded(workload, node), fold=fold)
 
 
 def test_a_workgroup_pays_for_each_packet_or_for_those_of_one_queue():
@@ -178,10 +179,33 @@ def test_pipelines_that_were_measured_on_mi355x(m, n, alone, how, total):
     assert found * 1e6 == pytest.approx(total, rel=0.15)
 
 
+def test_a_kernel_that_does_nothing_else_posts_what_has_a_stream():
+    """In a stream the puts wait for all of *k*. Their kernel is launched like any other, waits for
+    two loads, then posts 7 packets one after the other and keeps its unit for so long: it takes as
+    long as a kernel of two loads, and 14 us more. The last copy begins when it ends.
+    """
+    found = run(k=kernel(1, 2), s=sends("serial", "k", stream="s"))
+    loads = {"kind": "kernel", "workgroups": 1, "dependent_loads": 2, "read": "128 B"}
+    plain = run(k=kernel(1, 2), s=loads | {"after": ["k"], "stream": "s"})
+    end = found.task("s-puts").end
+    assert end - plain.task("s").end == pytest.approx(7 * POST, abs=1e-9)
+    by_tile = run(k=kernel(1, 2), s=sends("serial", "k.tiles[100%]"))
+    last = by_tile.task("s").end - by_tile.task("k").end  # its workgroup too ends with its posts
+    assert found.task("s").end - end == pytest.approx(last, abs=1e-7)
+
+
+def test_a_kernel_that_posts_needs_room_and_a_name():
+    """All units are held for 20 us, so a kernel that waits for nothing else starts behind that."""
+    holds = {"kind": "hold", "workgroups": NODE.gpu.compute_unit_count, "time": "20 us"}
+    full = run(h=holds, s=sends("serial", stream="s") | {"after": []})
+    assert full.task("s-puts").start > 20e-6
+    with pytest.raises((InputError, InputErrors), match="would be called 's-puts'"):
+        run(**{"k": kernel(1, 2), "s": sends("serial", "k", stream="s"), "s-puts": kernel(1, 1)})
+
+
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        (sends("serial", stream="s"), "leave out the stream"),
         (sends("serial", "k"), "behind a group of its tiles"),
         (sends("serial", repeat=2), "posts once"),
         (

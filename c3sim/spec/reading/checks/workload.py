@@ -32,6 +32,8 @@ _OF_ENGINES = {
     "variant": "engines have variants",
     "ways": "engines have queues",
 }
+#: Variants of one collective alone.
+_ONE_OPERATION = {"bcst": "all_gather", "multicast": "all_gather", "swap": "all_to_all"}
 #: Collectives that leave a rank's own part as it is.
 _WITH_OWN_SHARD = ("all_gather", "all_to_all")
 
@@ -101,8 +103,8 @@ def _after_errors(
     elif after.tiles is not None and not isinstance(task, Gemm | Kernel | Stores):
         message = f"a {task.kind} task has no tiles; only gemm, kernel and stores tasks have"
         yield InputError(f"{text!r}: {message}", path)
-    elif after.peer is not None and not isinstance(task, Gemm):
-        message = f"tiles of a {task.kind} task belong to nobody; those of gemm tasks do"
+    elif after.peer is not None and not isinstance(task, Gemm | Kernel):
+        message = f"tiles of a {task.kind} task belong to nobody; those of gemm and kernel tasks do"
         yield InputError(f"{text!r}: {message}", path)
     elif after.chunk is not None and not isinstance(task, Collective):
         message = f"a {task.kind} task has no chunks; only collective tasks have"
@@ -116,8 +118,8 @@ def _awaits_errors(task: KernelBase, workload: Workload, path: str) -> Iterator[
     yield from _unknown_names(task.awaits, "task", workload.tasks, join(path, "awaits"))
     for i, name in enumerate(task.awaits):
         other = workload.tasks.get(name)
-        if other is not None and not isinstance(other, Gemm | Stores):
-            message = f"a {other.kind} task has no tiles; only gemm and stores tasks have"
+        if other is not None and not isinstance(other, Gemm | Kernel | Stores):
+            message = f"a {other.kind} task has no tiles; only gemm, kernel and stores tasks have"
             yield InputError(f"{name!r}: {message}", join(path, "awaits", i))
 
 
@@ -139,16 +141,18 @@ def _copy_errors(task: Copy, path: str) -> Iterator[InputError]:
 
 def _collective_errors(task: Collective, path: str) -> Iterator[InputError]:
     """Mistakes of a collective on compute units, or of a variant on DMA engines."""
-    only = {"bcst": "all_gather", "swap": "all_to_all"}.get(task.variant or "")
-    if task.backend != "dma":
+    only = _ONE_OPERATION.get(task.variant or "")
+    if task.backend == "dma" and task.by == "units":
+        yield InputError("'units': backend dma is by engines", join(path, "by"))
+    if not task.on_engines:
         for field, what in _OF_ENGINES.items():
             if getattr(task, field) is not None:
                 yield InputError(f"only {what}; needs backend dma", join(path, field))
-    if task.out_of_place and (task.backend != "dma" or task.op not in _WITH_OWN_SHARD):
+    if task.out_of_place and (not task.on_engines or task.op not in _WITH_OWN_SHARD):
         which = " or ".join(_WITH_OWN_SHARD)
         message = f"a GPU copies its own shard of {which} by backend dma only"
         yield InputError(message, join(path, "out_of_place"))
-    if task.backend != "dma":
+    if not task.on_engines:
         return
     if only not in (None, task.op):
         message = f"{task.variant!r} of {task.op}; allowed: {only}, or the variants pcpy and b2b"
@@ -343,34 +347,47 @@ def _places(program: Sequence[Command]) -> list[Place]:
 
 
 def posting_errors(task: EngineTask, path: str) -> Iterator[InputError]:
-    """A workgroup posts packets for engines, behind its tiles, and waits for nothing else."""
+    """A workgroup posts packets for engines, behind its tiles, and waits for nothing else; or a
+    kernel of its own does, in a stream.
+    """
     where = join(path, "posted")
     by: str = task.executor if isinstance(task, Copy) else "dma"
     if isinstance(task, Collective):
         by = task.backend or "a library"
-    if by != "dma":
+    if by not in ("dma", "nic"):
         yield InputError(f"packets are for engines; this task is done by {by}", where)
-    if task.stream is not None:
-        yield InputError("a kernel posts as its tiles end; leave out the stream", where)
     if task.repeat > 1:
         yield InputError(f"a kernel posts once; got repeat: {task.repeat}", where)
+    if task.stream is not None:  # a kernel of its own there, which waits for anything
+        return
     try:
         waits = [parse_after(text) for text in task.after]
     except InputError:  # said elsewhere
         return
     if len(waits) != 1 or (waits[0].tiles, waits[0].peer) == (None, None):
-        message = "a kernel posts behind a group of its tiles; needs one after: [gemm.tiles[25%]]"
+        message = (
+            "a kernel posts behind a group of its tiles; needs one after: [gemm.tiles[25%]], or a"
+            " stream, for a kernel that does nothing else"
+        )
         yield InputError(message, where)
 
 
 def posting_on_node_errors(task: EngineTask, node: Node, path: str) -> Iterator[InputError]:
     """Mistakes: the cost of posting a packet must be known, and NICs take none."""
     where = join(path, "posted")
-    if node.gpu.dma_engines.post_time is None:
+    wide = node.scale_out
+    across = node.nodes > 1 and isinstance(task, Collective)
+    if across or (isinstance(task, Copy) and task.executor == "nic"):
+        if wide is None or wide.kernel_post_time is None:
+            message = f"{node.name} gives no scale_out.kernel_post_time; what a put costs a kernel"
+            yield InputError(message, where)
+        if isinstance(task, Collective) and (node.gpus > 1 or task.algorithm != "direct"):
+            message = (
+                f"a collective over {node.nodes} nodes that a kernel posts needs nodes of one GPU"
+            )
+            yield InputError(f"{message}, and algorithm direct", where)
+    elif node.gpu.dma_engines.post_time is None:
         message = f"{node.gpu.name} gives no dma_engines.post_time; needed for kernels that post"
-        yield InputError(message, where)
-    if node.nodes > 1 and isinstance(task, Collective):
-        message = f"a collective over {node.nodes} nodes needs NICs, and hosts that post for them"
         yield InputError(message, where)
 
 

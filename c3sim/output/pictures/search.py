@@ -1,0 +1,61 @@
+"""How a search went: each design by each objective, the best so far, and what is there."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from c3sim.output.kit import look
+from c3sim.output.pictures.axes import grid
+from c3sim.output.results.columns import Column, known_unit, label_of
+
+if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from c3sim.experiments.search import SearchResult
+
+
+def draw_search(result: SearchResult, path: str | os.PathLike[str] | None = None) -> Figure:
+    """A panel for each objective: designs in the order tried, the best so far, what is there."""
+
+    def draw() -> Figure:
+        figure, panels = grid(len(result.objectives), 7.0, 3.2)
+        for axes, (name, more) in zip(panels, result.objectives.items(), strict=True):
+            _panel(axes, result, name, more)
+        title = f"{result.loaded.study.name} on {result.setup.node.name}"
+        figure.suptitle(title, x=0.05, y=0.88, ha="left", fontsize=12)
+        return figure
+
+    return look.picture(draw, path)
+
+
+def _panel(axes: Axes, result: SearchResult, name: str, more: bool) -> None:
+    unit, _ = known_unit(name)
+    tried = [
+        (number, row[name])
+        for number, row in enumerate(result.rows)
+        if row["error"] is None and row[name] is not None
+    ]
+    column = Column(
+        name=name,
+        role="output",
+        label=label_of(name, {}),
+        unit=unit,
+        better="",
+        values=[value for _, value in tried],
+    )
+    show = column.display()
+    look.panel(axes, column.label, show.unit)
+    numbers, values = [number for number, _ in tried], [value / show.factor for _, value in tried]
+    axes.plot(numbers, values, ".", color="#8c8c8c", markersize=4, label="designs")
+    best = list(accumulate(values, max if more else min))
+    axes.plot(numbers, best, drawstyle="steps-post", color=look.INK, label="best so far")
+    gain = result.gains.get(name)
+    if gain is not None and gain.there is not None:
+        label = f"as it is ({gain.strategy})"
+        axes.axhline(gain.there / show.factor, color="#c44e52", linestyle="--", label=label)
+    axes.set_xlabel("design")
+    axes.legend(fontsize=9, framealpha=0.85)

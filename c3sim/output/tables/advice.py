@@ -1,0 +1,33 @@
+"""The table of ``advise``: knob by knob, what it gains, and what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from c3sim.output.kit.layout import add_row, make_table, stack
+
+if TYPE_CHECKING:
+    from c3sim.experiments.advice import Advice, Advices
+
+
+def advice_table(found: Advices) -> Any:
+    table = make_table(["knob", "best setting", "verdict"], ["gain, %", "5 to 95 %", "wall, ms"])
+    every = [*found.each, *([found.together] if found.together else [])]
+    for each in every:
+        verdict = "take it" if each.good else "leave it"
+        wall = f"{1e3 * each.wall_s:.3f}"
+        add_row(
+            table, each.knob, each.setting, verdict, f"{100 * each.gain:.1f}", _band(each), wall
+        )
+    lines = [f"as it is: {1e3 * found.wall_s:.3f} ms; bands of {found.draws} common draws"]
+    lines += [f"{each.knob} costs: {each.cost}" for each in found.each if each.good]
+    if not any(each.good for each in every):
+        lines.append("leave it as it is: no gain is sure")
+    lines += [f"not tried: {name}: {why}" for name, why in found.left_out.items()]
+    return stack(f"{found.workload} on {found.node}", table, *lines)
+
+
+def _band(each: Advice) -> str:
+    if each.low is None or each.high is None:
+        return "-"
+    return f"{100 * each.low:.1f} to {100 * each.high:.1f}"

@@ -1,0 +1,40 @@
+"""Lines of L1 that stream kernels find where they begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from c3sim.simulation.simulate import simulate
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+
+NODE = load_hardware("h200-1").node
+READ = {"kind": "stream", "pattern": "read", "bytes": "64 MB", "stream": "s"}
+
+
+def time_of(task: dict[str, Any], before: dict[str, Any] | None = None) -> float:
+    """Seconds from the first workgroup of *task*, behind *before*, to its end."""
+    tasks = {"it": task} if before is None else {"before": {**before, "stream": "b"}, "it": task}
+    said = {"schema": 1, "name": "w", "tasks": tasks, "host": {"order": list(tasks)}}
+    run = simulate(NODE, parse_workload(said)).task("it")
+    return run.end - run.start
+
+
+def test_a_kernel_that_claims_no_shared_memory_has_more_under_way() -> None:
+    """65536 bytes against 29696. Turns, cycles: latency 811, port 464 and 1024: 832 and 1105. Rates
+    35.7 and 59.3 B per cycle: 1.66 times, but for launch and the load of memory.
+    """
+    whole = time_of({**READ, "workgroups": 1, "lds": "0 B"})
+    claimed = time_of({**READ, "workgroups": 1})
+    assert claimed / whole == pytest.approx(59.3 / 35.7, rel=0.02)
+
+
+def test_units_that_come_free_keep_the_lines_that_the_kernel_before_left() -> None:
+    """Two of eight workgroups share a unit (1024 threads of 32 registers) behind a hold that has
+    all shared memory: 29 KiB of lines for both. Alone each has a unit, and 64 KiB under way.
+    """
+    units = NODE.gpu.compute_unit_count
+    task = {**READ, "workgroups": 8, "lds": "0 B"}
+    hold = {"kind": "hold", "workgroups": units, "time": "30 us"}
+    assert time_of(task, hold) / time_of(task) == pytest.approx(2 * 59.3 / 35.7, rel=0.05)

@@ -1,0 +1,79 @@
+"""A library that has engines carry its collectives: barriers, an exchange with a sum, multicast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from c3sim.errors import InputErrors
+from c3sim.simulation.run import Run
+from c3sim.simulation.simulate import simulate
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.loading import load_hardware, parse_workload
+
+NODE = load_hardware("h200-8").node
+USE = NODE.collective_library("nccl").engines
+assert USE is not None
+MIB = 2.0**20
+
+
+def run(op: str = "all_gather", size: float = 64 * MIB, node: Node = NODE, **more: Any) -> Run:
+    task = {"kind": "collective", "op": op, "size": f"{size:.0f} B", **more}
+    content = {"schema": 1, "name": "w", "node": node.name, "tasks": {"c": task}}
+    workload = parse_workload(content)
+    check_on_node(workload, node)
+    return simulate(node, workload)
+
+
+@pytest.mark.parametrize("op", ["all_gather", "all_to_all"])
+def test_it_is_copies_between_two_barriers(op: str) -> None:
+    copies, library = run(op, backend="dma").end, run(op, by="engines").end
+    assert library - copies == pytest.approx(2 * USE.barrier_time, rel=0.01)
+
+
+def test_a_reduce_scatter_is_an_exchange_and_a_kernel_that_adds() -> None:
+    """Memory: eight shards of 8 MiB are read, one is written: at most 72 MiB at 4.8 TB/s and two
+    latencies; at least what that takes.
+    """
+    exchange, reduced = run("all_to_all", by="engines").end, run("reduce_scatter", by="engines").end
+    gpu = NODE.gpu
+    added = 72 * MIB / gpu.hbm.bandwidth
+    latencies = gpu.kernels.dispatch_latency + gpu.kernels.completion_latency
+    assert added < reduced - exchange < 1.6 * added + latencies
+
+
+def test_multicast_sends_each_byte_once() -> None:
+    """One engine of 380 GB/s: seven copies of a shard one after the other against one, of which
+    every GPU then receives seven. Where an engine is half as quick, only the copies notice.
+    """
+    engines = NODE.gpu.dma_engines
+    slow_engines = engines.model_copy(update={"bandwidth": engines.bandwidth / 2})
+    gpu = NODE.gpu.model_copy(update={"dma_engines": slow_engines})
+    slow = NODE.model_copy(update={"gpu": gpu})
+    size = 1024 * MIB
+    ways = {"variant": "pcpy"}, {"variant": "multicast"}
+    for way, factor in zip(ways, (2.0, 1.0), strict=True):
+        quick_time = run(size=size, by="engines", **way).end
+        slow_time = run(size=size, node=slow, by="engines", **way).end
+        assert slow_time / quick_time == pytest.approx(factor, rel=0.03)
+
+
+def test_symmetric_kernels_as_measured() -> None:
+    """Eight H100, device times without dispatch and completion (see the node's file): 10.9, 27.4,
+    95.3, 363.2 us.
+    """
+    node = load_hardware("h100-8").node
+    kernels = node.gpu.kernels
+    outside = kernels.dispatch_latency + kernels.completion_latency
+    for mib, measured in ((2, 10.9e-6), (8, 27.4e-6), (32, 95.3e-6), (128, 363.2e-6)):
+        end = run(size=mib * MIB, node=node, backend="nccl_symmetric").end
+        assert end - outside == pytest.approx(measured, rel=0.08)
+
+
+def test_what_engines_do_not_carry_is_refused() -> None:
+    with pytest.raises(InputErrors, match="nccl has engines carry"):
+        run("all_reduce", by="engines")
+    with pytest.raises(InputErrors, match="multicast"):
+        run(node=load_hardware("mi300x-8").node, by="engines", variant="multicast")
