@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import c3sim
-from c3sim.cachelab.laboratory import Counts, Laboratory
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
 from c3sim.cachelab.stack import distances
 from c3sim.spec.study import Application
+
+if TYPE_CHECKING:
+    from c3sim.cachelab.laboratory import Counts
 
 SHAPE = {"n": 8, "c": 16, "h": 32, "w": 32, "window": 5}
 UNITS, WAYS, SETS = 4, 16, 128  # an L2 of 2048 lines
@@ -43,6 +46,8 @@ def gpu(workgroups: int) -> Machine:
 @cache
 def counts(policy: str, workgroups: int) -> Counts:
     """Bytes of the kernel by place, on that GPU."""
+    from c3sim.cachelab.laboratory import Laboratory  # numba, where it is installed
+
     return Laboratory(kernel(), gpu(workgroups), most=10**9).counts(policy)
 
 

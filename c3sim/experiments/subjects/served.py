@@ -15,10 +15,8 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from c3sim.cachelab.laboratory import images_for
 from c3sim.cachelab.machine import Machine, lines_of, machine_of
 from c3sim.cachelab.nests import IMAGES, Program, program_of
-from c3sim.cachelab.served import served
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
 from c3sim.spec.study import Application
@@ -84,6 +82,8 @@ def in_laboratory(
     streams_known: bool,
 ) -> Result:
     """The same, by the laboratory."""
+    from c3sim.cachelab.served import served  # numba, where it is installed
+
     machine = machine_of(node, application.dtype, structure)
     program = _program(application.model_dump_json(), machine)
     found = served(
@@ -104,6 +104,8 @@ def in_laboratory(
 
 @lru_cache(maxsize=2)
 def _program(application: str, machine: Machine) -> Program:
+    from c3sim.cachelab.laboratory import images_for
+
     made = Application.model_validate_json(application)
     return program_of(made, images=images_for(made, machine) if made.kind in IMAGES else None)
 
