@@ -160,7 +160,7 @@ def any_kernel(
     claim = claim_of(task, gpu.compute_units)
     residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups, task.tiles or 0)
-    plain = _Part.of(task, gpu, tiles)
+    plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
     def cost(per_unit: float, concurrent: int) -> TileCost:
@@ -217,6 +217,11 @@ class _Measured:
         return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
 
 
+def _away(task: Kernel, node: Node) -> float:
+    """Share of what *task* stores that belongs to peers."""
+    return 1.0 - 1.0 / node.gpus if task.results == "peers" else 0.0
+
+
 def _moving(moved: float, waited: float, together: float) -> float:
     """Seconds in which a tile's bytes arrive: *moved* at the rate of memory, *waited* for loads
     that wait for each other. *together*: part of what is moved for which all tiles wait at once.
@@ -257,7 +262,8 @@ class _Part:
     traffic: Traffic
 
     @classmethod
-    def of(cls, task: Kernel, gpu: Gpu, tiles: int) -> _Part:
+    def of(cls, task: Kernel, gpu: Gpu, tiles: int, away: float) -> _Part:
+        """*away*: share of what it stores that goes to peers, at a rate of its own (stores.py)."""
         units = gpu.compute_units
         release = released_of(gpu, use_of(task, gpu)) / tiles
         read, written = task.read / tiles, task.written / tiles + release
@@ -269,7 +275,9 @@ class _Part:
         in_l2 = task.hits == "l2" or (task.hits == "cache" and not in_cache)
         in_hbm = not (in_cache or in_l2)
         return cls(
-            moving=moved / (task.stream_efficiency * per_cycle) / gpu.clock.maximum,
+            moving=(moved - away * written)
+            / (task.stream_efficiency * per_cycle)
+            / gpu.clock.maximum,
             computing=flops / peak / gpu.clock.maximum,
             waiting=task.dependent_loads * gpu.hbm.latency,
             traffic=Traffic(
