@@ -77,6 +77,7 @@ def run(
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
+    from c3sim.cli.progress import working
     from c3sim.spec.reading.loading import is_iteration
 
     agree = agreeing(yes)
@@ -84,9 +85,10 @@ def run(
         agree_to_iteration(agree, workload, node, changes)
     else:
         agree_to_run(agree, *prepare(workload, node, changes))
-    result = simulate(
-        workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
-    )
+    with working("simulating"):
+        result = simulate(
+            workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
+        )
     if trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -122,7 +124,9 @@ def run(
         from c3sim.output.tables.differences import differences_table
 
         show(differences_table(found))
-    show(limit_line(*prepare(workload, node, changes), strategy, result.wall_s))
+    with working("what binds"):
+        limit = limit_line(*prepare(workload, node, changes), strategy, result.wall_s)
+    show(limit)
     if band:
         from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table
@@ -132,15 +136,19 @@ def run(
 
 def _draw(result: Result, path: str) -> None:
     """The timeline of *result*, as a picture or, by its suffix, a page."""
+    from c3sim.cli.progress import working
+
     if path.lower().endswith(PAGES):
         from c3sim.output.page import write_run
 
-        write_run(result, path)
+        with working("drawing"):
+            write_run(result, path)
         say(f"wrote {path}; open it in a browser")
         return
     from c3sim.output.pictures.timeline import plot_timeline
 
-    plot_timeline(result, path)
+    with working("drawing"):
+        plot_timeline(result, path)
     say(f"wrote {path}")
 
 
