@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, str] = {
     "spec": "errors",
     "schedules": "errors spec",
     "models": "spec",
+    "near_memory": "",
     "result": "models shown",
     "spec.reading": "errors spec schedules models",
     "machine": "spec models engine",
@@ -46,8 +47,8 @@ MAY_IMPORT: dict[str, str] = {
     "iterations": "errors spec models result spec.reading machine tasks simulation strategies"
     " evaluation inference",
     "output.kit": "errors result",
-    "experiments": "errors shown spec schedules result spec.reading machine tasks simulation"
-    " strategies evaluation inference iterations output.kit",
+    "experiments": "errors shown spec schedules models near_memory result spec.reading machine"
+    " tasks simulation strategies evaluation inference iterations output.kit",
     "importers": "errors spec models result spec.reading simulation evaluation output.kit",
     "output": "errors spec models result spec.reading machine strategies evaluation iterations"
     " output.kit experiments",

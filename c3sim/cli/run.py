@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from c3sim.evaluation.effort import Effort
     from c3sim.experiments.bands import Band
+    from c3sim.iterations.result import IterationResult
     from c3sim.result import Result
 
 
@@ -56,6 +57,9 @@ def run(
         ),
     ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
+    limits: Annotated[
+        bool, Option("--limits", help="With --json too: what binds the wall time, under 'limit'.")
+    ] = False,
     against: Against = None,
     yes: Yes = False,
     as_json: Json = False,
@@ -106,9 +110,10 @@ def run(
         more: dict[str, object] = {"given": given.to_dict()}
         more |= {"uncertainty": band.to_dict()} if band else {}
         more |= {"against": found.to_dict()} if found else {}
+        more |= {"limit": _limit(workload, node, strategy, changes, result)} if limits else {}
         emit_json(result.to_dict() | more)
         return
-    from c3sim.iterations.limits import limit_line
+    from c3sim.iterations.limits import limit_line, limit_of_run
     from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
 
@@ -125,13 +130,29 @@ def run(
 
         show(differences_table(found))
     with working("what binds"):
-        limit = limit_line(*prepare(workload, node, changes), strategy, result.wall_s)
-    show(limit)
+        limit = limit_of_run(*prepare(workload, node, changes), strategy, result.wall_s)
+    show(limit_line(limit))
     if band:
         from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table
 
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
+
+
+def _limit(
+    workload: str,
+    node: str | None,
+    strategy: str,
+    changes: Mapping[str, object],
+    result: Result | IterationResult,
+) -> Mapping[str, object]:
+    """What binds the wall time of *result*, as plain data."""
+    from c3sim.api import prepare
+    from c3sim.evaluation.limiter import Limit
+    from c3sim.iterations.limits import limit_of_run
+
+    found = limit_of_run(*prepare(workload, node, changes), strategy, result.wall_s)
+    return found.to_dict() if isinstance(found, Limit) else found
 
 
 def _draw(result: Result, path: str) -> None:

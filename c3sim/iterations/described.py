@@ -14,7 +14,7 @@ from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
-from c3sim.iterations.measured import Measured, layers_to_run, measure
+from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers
 from c3sim.machine.machine import SHARING
@@ -210,10 +210,16 @@ def figures_of_described(workload: Described, node: Node, strategy: str) -> dict
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
     """Function that applies its settings and *strategy* to every workload simulated for it."""
+    loaded = with_model(workload.iteration)
+    parts = plan(loaded.iteration, loaded.model, node).in_turns
 
     def change(built: Workload) -> Workload:
         for path, value, style in workload.changes:
-            _, built = (set_si if style == "si" else set_value)(node, built, path, value)
+            try:
+                _, built = (set_si if style == "si" else set_value)(node, built, path, value)
+            except InputError:
+                if not parts:  # what is not in this part is in another
+                    raise
         return built if strategy == "as_written" else best_workload(strategy, built, node)
 
     return change
@@ -221,7 +227,7 @@ def changes_of(workload: Described, node: Node, strategy: str) -> Change:
 
 def _measured(
     workload: Described, node: Node, strategy: str, *, trace: bool = False, all_layers: bool = False
-) -> Measured:
+) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
         return measure(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.iterations.steps import Op
@@ -33,6 +34,29 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
 #: Vectors of a norm are read twice: sums, then the result (same file of layer_norm_kernel.cu).
 NORM_AGAIN = 1
+#: Bytes of a number by which top_k and sort go: passes over their numbers.
+TOP_K_PASSES, SORTED_BYTES = 5, 8
+
+
+def pairs_seen(tokens: int, context: int, window: int | None) -> float:
+    """Pairs of *tokens* new tokens and those that each sees: itself, and all before it, *context*
+    before all among them; at most *window* of them.
+    """
+    if window is None or window >= context + tokens:
+        return tokens * context + tokens * (tokens + 1) / 2
+    growing = max(0, min(tokens, window - context))  # tokens that see all before them
+    return growing * context + growing * (growing + 1) / 2 + (tokens - growing) * window
+
+
+def _in_tiles(tokens: int, context: int, window: int | None) -> int:
+    """The same in whole tiles: pairs above the diagonal and before the window are left out, on the
+    edges they are computed whole.
+    """
+    side, pairs = min(TILE, tokens), 0
+    for first in range(context, context + tokens // side * side, side):
+        before = 0 if window is None else max(0, first + 1 - window) // side * side
+        pairs += side * (min(tokens + context, first + side) - before)
+    return pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +91,14 @@ class OperatorSet:
         """Type of attention's operands: fp8 is for GEMMs."""
         return "bf16" if self.dtype == "fp8" else self.dtype
 
-    def gemm(self, name: str, m: int, n: int, k: int, batch: int = 1) -> Op:
-        """C[m,n] = A[m,k] B[k,n], *batch* times: 2 m n k FLOP each."""
-        task = Gemm(kind="gemm", m=m, n=n, k=k, batch=batch, dtype=self.dtype)
-        return Op(name, task, "gemm", 2.0 * m * n * k * batch)
+    def gemm(
+        self, name: str, m: int, n: int, k: int, batch: int = 1, rows: tuple[int, ...] = ()
+    ) -> Op:
+        """C[m,n] = A[m,k] B[k,n], *batch* times: 2 m n k FLOP each; *rows*: m of each, where they
+        differ.
+        """
+        task = Gemm(kind="gemm", m=m, n=n, k=k, batch=batch, rows=rows, dtype=self.dtype)
+        return Op(name, task, "gemm", 2.0 * n * k * (sum(rows) or m * batch))
 
     def attention(
         self,
@@ -81,45 +109,54 @@ class OperatorSet:
         kv_heads: int,
         width: int,
         *,
+        value: int | None = None,
         causal: bool,
         context: int = 0,
+        window: int | None = None,
         backward: bool = False,
     ) -> Op:
-        """Attention of *tokens* new tokens of each sequence over themselves and *context* before.
+        """Attention of *tokens* new tokens of each sequence over themselves and *context* before;
+        each sees *window* of them.
 
-        Forward 4 d FLOP for each pair of tokens and query head (2 of q k, 2 of p v), backward 10
-        (scores again, and four products of gradients): arXiv 2307.08691, section 3.1. Pairs come in
-        whole tiles; causal ones above the diagonal are left out, on it they are computed whole.
+        With queries and keys of d numbers and values of v, forward 2 d + 2 v FLOP for each pair of
+        tokens and query head (q k, p v), backward 6 d + 4 v (scores again, and four products of
+        gradients): arXiv 2307.08691, section 3.1; the model does not need the scores once more.
         Forward reads q, k, v and writes the output. Backward reads q, k, v and the output's
         gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
         """
-        seen = tokens + context
-        per_pair = (10.0 if backward else 4.0) * width * heads * sequences
+        seen, value = tokens + context, width if value is None else value
+        per_pair = float(6 * width + 4 * value if backward else 2 * width + 2 * value)
+        per_pair *= heads * sequences
         queries = float(sequences * tokens * heads * width * self.element)
-        keys = float(sequences * seen * kv_heads * width * self.element)
+        results = queries / width * value
+        seen = min(seen, window or seen) if tokens == 1 else seen
+        both = float(sequences * seen * kv_heads * (width + value) * self.element)
         if tokens == 1:
-            return self._attention_of_one(name, sequences, kv_heads, queries, keys, per_pair * seen)
-        side = min(TILE, tokens)
-        pairs = float(tokens * seen)
-        if causal:
-            pairs = sum(min(seen, context + (i + 1) * side) * side for i in range(tokens // side))
-        places = ceil(tokens / side) * heads * sequences
+            return self._attention_of_one(name, sequences, kv_heads, queries, both, per_pair * seen)
         sums = 4.0 * sequences * tokens * heads * width
         task = Kernel(
-            kind="kernel",
-            operator="attention",
-            read=2 * keys + (2 * queries + sums if backward else queries),
-            written=2 * keys + sums if backward else queries,
-            stream_efficiency=self.parts.attention_read,
-            flops=per_pair * pairs,
-            dtype=self.activation,
-            on="matrix",
+            read=both + queries + (results + sums if backward else 0.0),
+            written=both + sums if backward else results,
+            flops=per_pair * (_in_tiles(tokens, context, window) if causal else tokens * seen),
             efficiency=self._attention_part(width, backward=backward),
-            workgroups=places,
+            workgroups=ceil(tokens / min(TILE, tokens)) * heads * sequences,
             per_unit=1,
+            **self._of_attention,
         )
-        exact = tokens * context + tokens * (tokens + 1) / 2 if causal else pairs
-        return Op(name, task, "attention", per_pair * exact)
+        exact = pairs_seen(tokens, context, window) if causal else tokens * seen
+        needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * heads * sequences
+        return Op(name, task, "attention", needed * exact)
+
+    @property
+    def _of_attention(self) -> dict[str, Any]:
+        """Fields of every kernel of attention."""
+        return {
+            "kind": "kernel",
+            "operator": "attention",
+            "dtype": self.activation,
+            "on": "matrix",
+            "stream_efficiency": self.parts.attention_read,
+        }
 
     def _attention_part(self, width: int, *, backward: bool) -> float:
         """Part of the matrix peak."""
@@ -130,7 +167,7 @@ class OperatorSet:
         return wide if narrow is None or width > NARROW else narrow
 
     def _attention_of_one(
-        self, name: str, sequences: int, kv_heads: int, queries: float, keys: float, flops: float
+        self, name: str, sequences: int, kv_heads: int, queries: float, both: float, flops: float
     ) -> Op:
         """One new token: bound by the reads of keys and values; a workgroup for each sequence and
         head of keys, more where these do not fill the GPU (split over tokens).
@@ -138,16 +175,31 @@ class OperatorSet:
         units = self.gpu.compute_unit_count
         places = sequences * kv_heads
         task = Kernel(
-            kind="kernel",
-            operator="attention",
-            read=2 * keys + queries,
+            **self._of_attention,
+            read=both + queries,
             written=queries,
             flops=flops,
-            dtype=self.activation,
-            on="matrix",
-            stream_efficiency=self.parts.attention_read,
             dependent_loads=self.parts.loads,
             workgroups=max(places, units),
+        )
+        return Op(name, task, "attention", flops)
+
+    def latent_attention(
+        self, name: str, sequences: int, heads: int, width: int, value: int, seen: int
+    ) -> Op:
+        """One new token of each sequence, all of whose heads have one key of *width*, the first
+        *value* numbers of which are its value: keys are read once, 2 (width + value) FLOP for each
+        of them and each head (FlashMLA, github.com/deepseek-ai/FlashMLA).
+        """
+        flops = 2.0 * (width + value) * heads * sequences * seen
+        task = Kernel(
+            **self._of_attention,
+            read=float(sequences * (seen * width + heads * width) * self.element),
+            written=float(sequences * heads * value * self.element),
+            flops=flops,
+            efficiency=self.parts.attention_forward,
+            dependent_loads=self.parts.loads,
+            workgroups=max(sequences * ceil(heads / NARROW), self.gpu.compute_unit_count),
         )
         return Op(name, task, "attention", flops)
 
@@ -201,6 +253,47 @@ class OperatorSet:
         assert isinstance(op.task, Kernel)
         part = {"memory_efficiency": self.parts.gather, "stream_efficiency": 1.0}
         return replace(op, task=op.task.model_copy(update=part))
+
+    def scatter(self, name: str, rows: float, width: int) -> Op:
+        """*rows* rows are added to those of a table: each is read, and its row read and written."""
+        size, parts = rows * width * self.element, self.parts
+        flops = rows * width * (parts.scatter_flops or parts.gather_flops)
+        op = self._moving(name, 2 * size, size, "elementwise", flops)
+        assert isinstance(op.task, Kernel)
+        part = {"memory_efficiency": parts.scatter or parts.gather, "stream_efficiency": 1.0}
+        return replace(op, task=op.task.model_copy(update=part))
+
+    def top_k(self, name: str, rows: int, width: int) -> Op:
+        """The largest of each of *rows* rows of *width* 4 byte numbers: a workgroup reads its row
+        once for each byte of a number, to find the least of them, and once to take them
+        (gatherTopK in aten/src/ATen/native/cuda/TensorTopK.cu of github.com/pytorch/pytorch).
+        """
+        size, parts = 4.0 * rows * width, self.parts
+        task = Kernel(
+            kind="kernel",
+            operator="elementwise",
+            read=size,
+            flops=(parts.top_k_flops or TOP_K_PASSES * parts.softmax_flops) * rows * width,
+            workgroups=rows,
+            per_unit=parts.row_workgroups,
+            stream_efficiency=parts.contiguous,
+            dependent_loads=parts.loads + TOP_K_PASSES,
+        )
+        return Op(name, task, "elementwise")
+
+    def sort(self, name: str, numbers: int) -> list[Op]:
+        """Order of *numbers* whole numbers of 8 bytes: a pass that counts, then one for each byte
+        of a number that reads and writes it and its place (DeviceRadixSort in
+        github.com/NVIDIA/cccl, cub). One call.
+        """
+        pair = 16.0 * numbers
+        count = self._moving(f"{name}-count", pair / 2, 0.0, "elementwise")
+        loads = self.parts.strided_loads
+        passes = (
+            self._moving(f"{name}-pass{byte}", pair, pair, "elementwise", 0.0, loads).called({})
+            for byte in range(SORTED_BYTES)
+        )
+        return [count, *passes]
 
     def normalisation(self, name: str, rows: int, width: int) -> Op:
         """X - mean over deviation: x is read, the result written, by a workgroup for each row."""

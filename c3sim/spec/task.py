@@ -55,18 +55,45 @@ class KernelBase(TaskBase):
     """A kernel that works in tiles."""
 
     awaits: tuple[str, ...] = ()
-    """GEMMs and stores whose tiles its own wait for, by flags inside the kernel: a tile begins once
-    the same share of theirs has finished. Its workgroups keep their places meanwhile"""
+    """GEMMs, kernels and stores whose tiles its own wait for, by flags inside the kernel: a tile
+    begins once the same share of theirs has finished. Its workgroups keep their places meanwhile"""
+
+
+#: The way of a store: it stays in caches until a release writes them back; it goes
+#: through them; it passes by them.
+StorePolicy = Literal["cached", "write_through", "uncached"]
+Publication = Literal["release", "flag"]
+#: The order of a kernel's tiles, by the GPU that their results belong to: see ``AtOwners.order``.
+TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
+
+
+class AtOwners(KernelBase):
+    """A kernel whose results may belong to all GPUs of the node, in equal parts."""
+
+    results: Literal["here", "peers"] = "here"
+    """peers: what it makes belongs to all GPUs in equal parts, and each tile is stored at its
+    owner"""
+    publish: Publication | None = None
+    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
+    policy: StorePolicy | None = None
+    """of its stores at peers, and of releases; left out: the first one of the GPU's file"""
+    order: TileOrder = "mixed"
+    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
+    of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
+    the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
+    (remote_first)"""
 
 
 class EngineTask(TaskBase):
     """A task that DMA engines can do."""
 
     posted: Posting | None = None
-    """engines only: by a workgroup of the kernel whose tiles it waits for (``after``), that which
-    ends the last of them and does nothing else meanwhile (dma_engines.post_time): one packet after
-    the other (serial), or a lane for each queue (lanes); with a *stream*: by a kernel of one
-    workgroup that the stream launches for it; left out: by the host, or a trigger"""
+    """engines and NICs only: by a workgroup of the kernel whose tiles it waits for (``after``),
+    that which ends the last of them and does nothing else meanwhile (dma_engines.post_time,
+    scale_out.kernel_post_time): one packet after the other (serial), or a lane for each queue
+    (lanes; of NICs a workgroup for each peer); with a *stream*: by a kernel of one workgroup that
+    the stream launches for it; left out: by the host, or a trigger. To a NIC it is a put, and a
+    flag that the order of the queue keeps behind it"""
 
 
 TaskClass = Literal["compute", "communication", "host"]
@@ -104,7 +131,7 @@ class Access(Spec):
     stores: bool = False
 
 
-class Kernel(KernelBase):
+class Kernel(AtOwners):
     """Any kernel: its isolated time, its workgroups, what it moves and computes.
 
     With *time* it takes as long alone, and its bytes and FLOP say what it costs others. Without, it
@@ -154,14 +181,6 @@ class Kernel(KernelBase):
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
     cache: CachePolicy = CachePolicy()
-
-
-#: The way of a store: it stays in caches until a release writes them back; it goes
-#: through them; it passes by them.
-StorePolicy = Literal["cached", "write_through", "uncached"]
-Publication = Literal["release", "flag"]
-#: The order of a GEMM's tiles, by the GPU that their results belong to: see ``Gemm.order``.
-TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
 
 
 class Stores(TaskBase):

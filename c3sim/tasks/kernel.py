@@ -29,13 +29,15 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, l1_stall, predicts, released_of
 from c3sim.models.cache_policy import last_policy, moved_by, room
 from c3sim.models.memory import served_share
+from c3sim.models.stores import sight_time
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.task import Kernel, Operator
 from c3sim.tasks.kind import RESIDENT, Kind
-from c3sim.tasks.on_units import OnUnits, plain_claim
+from c3sim.tasks.on_units import MadeForOwners, plain_claim
+from c3sim.tasks.stores import storing_kernel
 
 
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
@@ -90,6 +92,12 @@ class KernelKind(Kind[Kernel]):
     def use(self, task: Kernel, gpu: Gpu) -> CacheUse:
         return use_of(task, gpu)
 
+    def stores_at_peers(self, task: Kernel) -> bool:
+        return task.results == "peers"
+
+    def unpublished(self, task: Kernel) -> Kernel:
+        return task.model_copy(update={"publish": None}) if task.publish else task
+
     def payload(self, task: Kernel, node: Node) -> float | None:
         """The bytes read and written, without FLOP."""
         if task.flops:
@@ -110,12 +118,15 @@ class KernelKind(Kind[Kernel]):
             **self.placed(name, task, scene),
             shape=GridShape(workgroups, scene.mask(task.stream)),
             awaits=task.awaits,
-            foldable=True,  # it stays within its GPU, and every GPU has it
+            tiles_at_owners=task.results == "peers",
+            flag_latency=sight_time(scene.node.gpu, task),
+            # it stays within its GPU, or stores at all peers alike, and every GPU has it
+            foldable=task.order != "by_owner",
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PlannedKernel(OnUnits[Kernel]):
+class PlannedKernel(MadeForOwners[Kernel]):
     """A kernel and its grid."""
 
     @property
@@ -132,7 +143,8 @@ class PlannedKernel(OnUnits[Kernel]):
 
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
         groups = self.grid.workgroups
-        return any_kernel(context, self.name, gpu, self.task, groups, fold_rounds=not watched)
+        spec = any_kernel(context, self.name, gpu, self.task, groups, fold_rounds=not watched)
+        return storing_kernel(context, gpu, self.task, spec, in_step=False)
 
 
 def any_kernel(

@@ -34,10 +34,13 @@ def test_causal_attention_computes_whole_tiles_and_needs_half() -> None:
 
 
 def test_backward_has_five_products_for_two() -> None:
-    """q k again, and the gradients of p, v, q, k. Gradients of q are summed in 4 bytes."""
+    """q k again, and the gradients of p, v, q, k, of which the model needs the last four. Gradients
+    of q are summed in 4 bytes.
+    """
     forward = ON.attention("a", 2, 4096, 32, 8, 128, causal=True)
     backward = ON.attention("a", 2, 4096, 32, 8, 128, causal=True, backward=True)
-    assert backward.flops == 2.5 * forward.flops
+    assert kernel(backward).flops == 2.5 * kernel(forward).flops
+    assert backward.flops == 2 * forward.flops
     queries, keys = 2 * 4096 * 32 * 128 * 2, 2 * 4096 * 8 * 128 * 2
     assert kernel(backward).read == 2 * keys + 2 * queries + 2 * queries
     assert kernel(backward).written == 2 * keys + 2 * queries
