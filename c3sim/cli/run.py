@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from c3sim.cli.against import Against, Given, compared, other_of
+from c3sim.cli.against import Against, Given, compared, other_of, side_of
 from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json, say
+from c3sim.cli.measured import Measured, calibrate
+from c3sim.cli.measured import band as band_of_what_if
 from c3sim.cli.options import (
     MOST_TRIALS,
     Json,
@@ -61,6 +64,7 @@ def run(
         bool, Option("--limits", help="With --json too: what binds the wall time, under 'limit'.")
     ] = False,
     against: Against = None,
+    measured: Measured = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -76,12 +80,14 @@ def run(
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
       c3sim run llama3-8b-training --node h200-8 --set batch=2
       c3sim run gemm-beside-all-gather --set links.bandwidth='60 GB/s' --against unset
+      c3sim run my-job.yaml --measured traces/ --set links.bandwidth='225 GB/s'
     """
     changes = settings(set_)
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
     from c3sim.cli.progress import working
+    from c3sim.iterations.described import evaluate
     from c3sim.spec.reading.loading import is_iteration
 
     agree = agreeing(yes)
@@ -89,10 +95,17 @@ def run(
         agree_to_iteration(agree, workload, node, changes)
     else:
         agree_to_run(agree, *prepare(workload, node, changes))
+    given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
+    if measured:
+        given = replace(given, calibrated=calibrate(given, measured))
     with working("simulating"):
-        result = simulate(
-            workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
-        )
+        if measured:
+            side = side_of(given)
+            result = evaluate(side.workload, side.node.node, strategy, trace=bool(trace or plot))
+        else:
+            result = simulate(
+                workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
+            )
     if trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -100,8 +113,11 @@ def run(
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
         _draw(result, plot)
-    band = _band(workload, node, strategy, changes, samples, seed, agree) if uncertainty else None
-    given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
+    band, near = None, None
+    if uncertainty and given.calibrated:
+        near = band_of_what_if(given.calibrated, given)
+    elif uncertainty:
+        band = _band(workload, node, strategy, changes, samples, seed, agree)
     found = None
     if against:
         before, saved = other_of(given, against)
@@ -109,8 +125,10 @@ def run(
     if as_json:
         more: dict[str, object] = {"given": given.to_dict()}
         more |= {"uncertainty": band.to_dict()} if band else {}
+        more |= {"measured": given.calibrated.to_dict()} if given.calibrated else {}
+        more |= {"within": near[0]} if near else {}
         more |= {"against": found.to_dict()} if found else {}
-        more |= {"limit": _limit(workload, node, strategy, changes, result)} if limits else {}
+        more |= {"limit": _limit(given, result)} if limits else {}
         emit_json(result.to_dict() | more)
         return
     from c3sim.iterations.limits import limit_line, limit_of_run
@@ -125,12 +143,18 @@ def run(
         from c3sim.output.tables.run import run_table
 
         show(run_table(result))
+    if given.calibrated:
+        from c3sim.output.tables.measured import measured_table
+
+        asked = bool(changes) or strategy != "as_written"
+        show(measured_table(given.calibrated, result.wall_s if asked else None, near or ({}, 0)))
     if found:
         from c3sim.output.tables.differences import differences_table
 
         show(differences_table(found))
+    asked_of = side_of(given)
     with working("what binds"):
-        limit = limit_of_run(*prepare(workload, node, changes), strategy, result.wall_s)
+        limit = limit_of_run(asked_of.workload, asked_of.node.node, strategy, result.wall_s)
     show(limit_line(limit))
     if band:
         from c3sim.experiments.outputs import read_output
@@ -139,19 +163,13 @@ def run(
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
 
 
-def _limit(
-    workload: str,
-    node: str | None,
-    strategy: str,
-    changes: Mapping[str, object],
-    result: Result | IterationResult,
-) -> Mapping[str, object]:
+def _limit(given: Given, result: Result | IterationResult) -> Mapping[str, object]:
     """What binds the wall time of *result*, as plain data."""
-    from c3sim.api import prepare
     from c3sim.evaluation.limiter import Limit
     from c3sim.iterations.limits import limit_of_run
 
-    found = limit_of_run(*prepare(workload, node, changes), strategy, result.wall_s)
+    side = side_of(given)
+    found = limit_of_run(side.workload, side.node.node, given.strategy, result.wall_s)
     return found.to_dict() if isinstance(found, Limit) else found
 
 

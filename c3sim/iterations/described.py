@@ -33,7 +33,8 @@ from c3sim.spec.reading.loading import (
 from c3sim.spec.reading.mistakes import with_places
 from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_value
 from c3sim.spec.reading.settings import Settings
-from c3sim.spec.workload import Workload
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import Collective, Gemm, Workload
 from c3sim.strategies.table import best_candidate, best_workload, strategy_name
 
 
@@ -220,9 +221,35 @@ def changes_of(workload: Described, node: Node, strategy: str) -> Change:
             except InputError:
                 if not parts:  # what is not in this part is in another
                     raise
+        built = taking(built, workload.takes)
         return built if strategy == "as_written" else best_workload(strategy, built, node)
 
     return change
+
+
+def taking(built: Workload, takes: Mapping[str, float]) -> Workload:
+    """*built*, whose operators of a class, and collectives, take so many times as long alone."""
+    if not takes:
+        return built
+    tasks = {}
+    for name, task in built.tasks.items():
+        own = task.operator if isinstance(task, Kernel) else _CLASS_OF.get(task.kind, "")
+        times = takes.get(own, 1.0)
+        change: dict[str, float] = {}
+        if isinstance(task, Gemm | Collective):
+            change = {"speed": task.speed / times}
+        elif isinstance(task, Kernel):
+            change = {
+                "efficiency": min(1.0, task.efficiency / times),
+                "stream_efficiency": min(4.0, task.stream_efficiency / times),
+                "memory_efficiency": min(1.0, task.memory_efficiency / times),
+                "dependent_loads": round(task.dependent_loads * times),
+            }
+        tasks[name] = task.model_copy(update=change) if times != 1.0 else task
+    return built.model_copy(update={"tasks": tasks})
+
+
+_CLASS_OF = {"gemm": "gemm", "collective": "communication"}
 
 
 def _measured(
