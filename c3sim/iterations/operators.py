@@ -216,10 +216,11 @@ class OperatorSet:
     ) -> Op:
         """A chain over *numbers* elements that reads *read* tensors of as many and writes
         *written*, with *flops* for each element; *strided*: parts of wider tensors, or a transpose.
+        A sum, which stores nothing, has no element to place: memory binds it.
         """
         size = numbers * (self.element if element is None else element)
         parts = self.parts
-        least = parts.strided_flops if strided else parts.contiguous_flops
+        least = parts.strided_flops if strided else parts.contiguous_flops * bool(written)
         moved = read * size, written * size
         loads = parts.strided_loads if strided else parts.loads
         return self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
@@ -336,7 +337,8 @@ class OperatorSet:
         and *written*.
         """
         parts, size = self.parts, rows * width * element
-        far = self._between(parts.softmax_workgroups, width * element * (read + written))
+        row = width * element
+        far = self._between(parts.softmax_workgroups, read * row, written * row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
@@ -348,13 +350,15 @@ class OperatorSet:
         )
         return Op(name, task, "normalisation")
 
-    def _between(self, per_unit: int, row: float) -> float:
-        """Bytes of L2 that rows in progress take, *row* of each of *per_unit* workgroups of a unit:
-        what is touched before one of them is read again.
+    def _between(self, per_unit: int, read: float, written: float) -> float:
+        """Bytes of L2 that rows in progress take, *read* and *written* by each of *per_unit*
+        workgroups of a unit: what is touched before one of them is read again. Lines that are read
+        are kept near their reader too, those that are written are not.
         """
         gpu = self.gpu
         reach = gpu.cache_policies.sweep_share if gpu.cache_policies else 1.0
-        return per_unit * gpu.compute_unit_count * row * gpu.l2.copies / reach
+        row = read * gpu.l2.copies + written
+        return per_unit * gpu.compute_unit_count * row / reach
 
     @staticmethod
     def _rows_again(read: float, again: float, written: float, far: float) -> tuple[Access, ...]:
@@ -398,7 +402,7 @@ class OperatorSet:
 
     def _rows(self, name: str, rows: int, width: int, read: int, flops: float) -> Op:
         parts, row = self.parts, float(width * self.element)
-        far = self._between(parts.row_workgroups, (read + 1) * row)
+        far = self._between(parts.row_workgroups, read * row, row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
