@@ -16,6 +16,7 @@ from functools import partial
 from c3sim.machine.machine import POSTS
 from c3sim.machine.state import Asked
 from c3sim.machine.traffic import Traffic
+from c3sim.models.groups import Span, span_of
 from c3sim.models.network import (
     Draw,
     Peers,
@@ -101,10 +102,14 @@ class NicQueue:
         self.context.machine.flow(self.task, asked, transfer.size, moved, f"{self.task}:network")
 
 
-def to_all(node: Node, gpu: int, size: float, peers: Peers) -> Transfer:
-    """*size* bytes that every GPU sends in equal parts to its rail, or to all other nodes."""
-    posts = node.nodes - 1 if peers == "rail" else node.ranks - node.gpus
-    return Transfer(size, mirrored(node, gpu, peers, 1.0), hop_latency(node, peers), posts)
+def to_all(node: Node, gpu: int, size: float, peers: Peers, span: Span | None = None) -> Transfer:
+    """*size* bytes that every GPU sends in equal parts to its rail, or to all other nodes, of its
+    group's *span* (None: of all).
+    """
+    inside, between = span or span_of(node, None)
+    posts = (between.size - 1) * (1 if peers == "rail" else inside.size)
+    draws = mirrored(node, gpu, peers, 1.0, span)
+    return Transfer(size, draws, hop_latency(node, peers, span), posts)
 
 
 def copy_transfer(node: Node, gpu: int, task: Copy) -> Transfer:

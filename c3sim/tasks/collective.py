@@ -18,7 +18,7 @@ from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts
-from c3sim.models.groups import group_of, ranks_in
+from c3sim.models.groups import group_of, ranks_in, span_of
 from c3sim.models.hierarchy import CollectivePlan
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan, channel_speed
@@ -102,13 +102,14 @@ class CollectiveKind(EngineKind[Collective]):
         self, placed: dict[str, Any], task: Collective, scene: Scene
     ) -> Planned[Collective]:
         node = scene.node
-        how: type[ByEngines] = AcrossNodes if node.nodes > 1 else InsideNode
+        group = group_of(node, task)
+        inside, between = span_of(node, group)
+        how: type[ByEngines] = AcrossNodes if between.size > 1 else InsideNode
         if task.by == "engines":
             task = self._as_its_library_does(placed, task, scene)
         # every GPU asks engines for the same; but of a swap one GPU of each pair does, and in
-        # groups engines go to peers at other places of the node for each GPU
-        placed["foldable"] = task.variant != "swap" and task.group is None
-        group = group_of(node, task)
+        # groups of some of a node engines go to peers at other places of it for each GPU
+        placed["foldable"] = task.variant != "swap" and inside.size in (1, node.gpus)
         size = task.size / (node.gpus if group is None else group.size)
         copy = Copy(kind="copy", bytes=size, destination="gpu", gpus="all")
         if not (task.out_of_place and by_units(node, scene.workload, copy)):

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from c3sim.models.groups import group_of
+from c3sim.models.groups import group_of, ranks_in, span_of
 from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.copies import engine_for
 from c3sim.processes.dma.engines import Step
@@ -70,7 +70,7 @@ class ByEngines(OfCollective, OnEngines[Collective]):
 
     @property
     def inserted(self) -> float:
-        ranks = self.scene.node.ranks
+        ranks = ranks_in(self.scene.node, self.task)
         return self.task.repeat * 2 * self.task.size * (ranks - 1) / ranks
 
     def program(self) -> Sequence[Command]:
@@ -176,10 +176,8 @@ def collective_program(
 
 
 def _peers(node: Node, gpu: int, task: Collective) -> tuple[int, ...]:
-    """The offsets round the node from *gpu* to each other GPU of *task*."""
-    group = group_of(node, task)
-    if group is None:
-        return tuple(range(1, node.gpus))
+    """The offsets round the node from *gpu* to each other GPU of *task* in it."""
+    group = span_of(node, group_of(node, task)).inside
     return tuple((group.peer(gpu, number) - gpu) % node.gpus for number in range(1, group.size))
 
 

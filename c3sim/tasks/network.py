@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from c3sim.models.groups import group_of, span_of
 from c3sim.models.links import rate_both_ways
 from c3sim.models.network import network, shared_rate
 from c3sim.processes.dma.commands import program_steps
@@ -36,14 +37,15 @@ def parts_of(node: Node, task: Collective) -> int:
 
     max(halves) + min(halves) / parts + parts x submission.
     """
-    wide, gpus = network(node), node.gpus
+    inside, between = span_of(node, group_of(node, task))
+    wide, gpus, nodes = network(node), inside.size, between.size
     if task.pipeline or _direct(task) or gpus == 1:
         return task.pipeline or 1
-    remote = (node.nodes - 1) / node.nodes * task.size
+    remote = (nodes - 1) / nodes * task.size
     by_nic = (remote / gpus if task.op == "all_gather" else remote) / shared_rate(node)
     engines = min(rate_both_ways(node.links), node.gpu.dma_engines.bandwidth)
     by_engine = task.size / gpus / engines
-    submission = (gpus - 1) * node.host.copy_time + (node.nodes - 1) * wide.post_time
+    submission = (gpus - 1) * node.host.copy_time + (nodes - 1) * wide.post_time
     counts = [1 << power for power in range(wide.pipeline.bit_length())]
     long, short = max(by_nic, by_engine), min(by_nic, by_engine)
     return min(counts, key=lambda parts: long + short / parts + parts * submission)
@@ -54,12 +56,12 @@ def _direct(task: Collective) -> bool:
 
 
 class EngineCollective:
-    """One run of a collective over all GPUs; :meth:`submit` once for each."""
+    """One run of a collective by the GPUs of a group; :meth:`submit` once for each."""
 
-    def __init__(self, context: Context, planned: AcrossNodes):
+    def __init__(self, context: Context, planned: AcrossNodes, ranks: int):
         self.context, self.dma = context, context.part(DmaHost)
         self.name, self.task, self.queue = planned.name, planned.task, planned.queue
-        self.ranks = context.machine.gpus
+        self.span, self.ranks = span_of(context.node, group_of(context.node, self.task)), ranks
         self.parts = parts_of(context.node, self.task)
         self._landed = [0] * self.parts
         self._then: list[list[Callback]] = [[] for _ in range(self.parts)]
@@ -69,26 +71,25 @@ class EngineCollective:
         arrived.
         """
         node, task, nic = self.context.node, self.task, NicQueue(self.context, self.name, gpu)
-        remote = (node.nodes - 1) / node.nodes * task.size  # to send, or to pass on, to other nodes
+        span, inside, nodes = self.span, self.span.inside.size, self.span.between.size
+        remote = (nodes - 1) / nodes * task.size  # to send, or to pass on, to other nodes
         if _direct(task):
             ended = countdown(2, done)
-            nic.post(
-                to_all(node, gpu, task.size * (node.ranks - node.gpus) / node.ranks, "all"), ended
-            )
-            self._copies(gpu, task.size / node.nodes, ended)
+            nic.post(to_all(node, gpu, remote, "all", span), ended)
+            self._copies(gpu, task.size / nodes, ended)
         elif task.op == "all_gather":
             ended = countdown(self.parts + 1, done)
             for part in range(self.parts):
                 self._then[part].append(partial(self._copies, gpu, remote / self.parts, ended))
                 nic.post(
-                    to_all(node, gpu, remote / node.gpus / self.parts, "rail"),
+                    to_all(node, gpu, remote / inside / self.parts, "rail", span),
                     partial(self._land, part),
                 )
-            self._copies(gpu, task.size / node.nodes, ended)
+            self._copies(gpu, task.size / nodes, ended)
         else:
             ended = countdown(self.parts, done)
             for part in range(self.parts):
-                transfer = to_all(node, gpu, remote / self.parts, "rail")
+                transfer = to_all(node, gpu, remote / self.parts, "rail", span)
                 self._then[part].append(partial(nic.post, transfer, ended))
                 self._copies(gpu, task.size / self.parts, partial(self._land, part))
 
@@ -96,12 +97,15 @@ class EngineCollective:
         """As :meth:`submit`, by workgroups that put each other node's part of a direct all-to-all.
         Seconds in which they do.
         """
-        node, size = self.context.node, self.task.size * (1.0 - 1.0 / self.context.node.ranks)
-        transfer = to_all(node, gpu, size, "all")
+        size = self.task.size * (1.0 - 1.0 / self.span.size)
+        transfer = to_all(self.context.node, gpu, size, "all", self.span)
         return NicQueue(self.context, self.name, gpu).put(transfer, posting, done)
 
     def _copies(self, gpu: int, size: float, done: Callback) -> None:
-        """To each other GPU of the node size / g."""
+        """To each other GPU of the group in the node size / g, if there are any."""
+        if self.span.inside.size == 1:
+            done()
+            return
         part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
         program = collective_program(context.node, gpu, part)
         steps = program_steps(context, name, gpu, program, mirrored=True, queue=self.queue)
@@ -110,7 +114,7 @@ class EngineCollective:
     def _land(self, part: int) -> None:
         """*part* has arrived from one more GPU; from the last one it goes on everywhere."""
         self._landed[part] += 1
-        if self._landed[part] == len(self.ranks):
+        if self._landed[part] == self.ranks:
             for then in self._then[part]:
                 then()
 
@@ -120,13 +124,16 @@ class AcrossRuns:
 
     def __init__(self, context: Context):
         self.context = context
-        self._runs: dict[tuple[str, int], EngineCollective] = {}
+        self._runs: dict[tuple[str, int, int], EngineCollective] = {}
 
     def joined(self, planned: AcrossNodes, turn: Turn) -> EngineCollective:
-        """The one that *turn* is part of."""
-        key = planned.name, turn.repeat
+        """The one that *turn* is part of, with as many of its GPUs as are simulated."""
+        group, ranks = group_of(self.context.node, planned.task), self.context.machine.gpus
+        if group is not None:
+            ranks = tuple(gpu for gpu in group.members(turn.gpu) if gpu in ranks)
+        key = planned.name, turn.repeat, ranks[0]
         if key not in self._runs:
-            self._runs[key] = EngineCollective(self.context, planned)
+            self._runs[key] = EngineCollective(self.context, planned, len(ranks))
         return self._runs[key]
 
 

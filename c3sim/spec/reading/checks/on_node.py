@@ -295,15 +295,11 @@ def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError
         of = f"{node.nodes} nodes of {node.gpus} GPUs" if node.nodes > 1 else f"{node.gpus} GPUs"
         yield InputError(f"{message} the {of} of {node.name}", where)
     elif span_of(node, group).inside.size == 1:
-        if task.on_engines:
-            yield InputError("DMA engines do not reach other nodes in groups", where)
-        elif task.algorithm not in (None, "ring", "direct"):
+        if task.algorithm not in (None, "ring", "direct"):
             message = f"{task.algorithm!r} is not between nodes; allowed: ring, direct"
             yield InputError(message, join(path, "algorithm"))
     elif node.links.topology == "ring":
         yield InputError(f"{node.name} is a ring; its collectives are of all GPUs", where)
-    elif node.nodes > 1 and task.on_engines:
-        yield InputError("DMA engines have no groups on several nodes", where)
     elif task.variant == "swap":
         yield InputError("swaps are among all GPUs of a node", join(path, "variant"))
     elif span_of(node, group).between.size == 1 and (
