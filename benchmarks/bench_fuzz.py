@@ -19,7 +19,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
-from fuzzing import cases, fault_of
+from fuzzing import case_of, fault_of
 
 ASKED_AT = 10.0  # s: work that is estimated to take longer is not agreed to
 
@@ -31,9 +31,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="the case of this number alone")
     given = parser.parse_args()
     began, kinds, faults = perf_counter(), Counter[str](), 0
-    for number, case in enumerate(cases(given.seed, given.cases)):
-        if given.only not in (None, number):
-            continue
+    for number in range(given.cases) if given.only is None else (given.only,):
+        case = case_of(given.seed, number)
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             fault = fault_of(case, Path(folder), ASKED_AT)
         if fault:

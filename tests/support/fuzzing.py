@@ -90,10 +90,14 @@ class Case:
 
 def cases(seed: int, count: int) -> Iterator[Case]:
     """So many cases: of each command in turn, a broken file, or a hostile option, or both."""
-    chance = random.Random(seed)
-    names = list(COMMANDS)
     for number in range(count):
-        yield _case(chance, names[number % len(names)])
+        yield case_of(seed, number)
+
+
+def case_of(seed: int, number: int) -> Case:
+    """The case of that *number*, whatever the others are."""
+    names = list(COMMANDS)
+    return _case(random.Random(f"{seed}/{number}"), names[number % len(names)])
 
 
 def _case(chance: random.Random, command: str) -> Case:
@@ -177,8 +181,8 @@ def _spoil(chance: random.Random, tree: object) -> None:
         del container[key]
     elif isinstance(container, dict):
         container[str(chance.choice(HOSTILE))[:5000]] = container.pop(key)
-    else:
-        container *= chance.choice((0, 2, 3000))
+    else:  # not twice 3,000-fold: a thousand million entries are no file
+        container *= chance.choice((0, 2, 3000 if len(container) < 1000 else 2))
 
 
 def _places(tree: object) -> Iterator[tuple[dict | list, object]]:
