@@ -49,9 +49,16 @@ def row(count: int, _: Path) -> Work:
     return lambda: simulate(TEACHING, workload)
 
 
-def side_by_side(count: int, _: Path) -> Work:
-    workload = parse_workload(kernels(count))
-    return lambda: simulate(TEACHING, workload)
+def side_by_side(workgroups: int) -> Callable[[int, Path], Work]:
+    """Each kernel on a stream of its own. A GPU has room for 14 x 32 / 4 = 112 workgroups of four
+    waves; those that come alone all go to the first engine, which has room for 4 x 32 / 4 = 32.
+    """
+
+    def work(count: int, _: Path) -> Work:
+        workload = parse_workload(kernels(count, workgroups=workgroups))
+        return lambda: simulate(TEACHING, workload)
+
+    return work
 
 
 def noted(count: int, _: Path) -> Work:
@@ -122,7 +129,8 @@ def lines(count: int, folder: Path) -> Work:
 
 WORK: dict[str, Callable[[int, Path], Work]] = {
     "tasks of a row": row,
-    "tasks side by side": side_by_side,
+    "tasks side by side": side_by_side(16),
+    "tasks that all have room": side_by_side(1),
     "notes on tasks": noted,
     "pieces by kernels": pieces(None),
     "pieces by engines": pieces("dma"),

@@ -96,6 +96,17 @@ def spread(errors: Sequence[float]) -> str:
     return f"{100 * median(ranked):5.1f} / {100 * high:5.1f}"
 
 
+def _open_order(apart: Sequence[Row]) -> None:
+    """Rows whose runs differ: how many lie within the predicted 5th to 95th percentile. No plan's
+    predictions have a band, since nothing is drawn of one GPU: that is one time, within REPEATS.
+    """
+    for gpu, column in (("H200", "predicted"), ("H100", "own")):
+        pairs = [(getattr(row, column), getattr(row, gpu.lower())) for row in apart]
+        within = sum(abs(said / measured - 1) <= REPEATS for said, measured in pairs)
+        if pairs:
+            print(f"    order open on {gpu}: {within} of {len(pairs)} within the predicted band")
+
+
 def main(what: str, *options: str) -> None:
     print("class (rows)                H200 level     H100 level     ratio, data sheet   sign")
     for name, every in rows(what).items():
@@ -111,6 +122,7 @@ def main(what: str, *options: str) -> None:
         ]
         about = f"{name} ({len(kept)} of {len(every)})"
         print(f"{about:32}", *levels, spread(ratio), f"{right}/{len(off)}", sep="  ")
+        _open_order([row for row in every if row.apart > REPEATS])
         for row, error in zip(kept, ratio, strict=True) if "--rows" in options else ():
             print(f"    {row.name:60} {row.h200:9.1f} {row.h100:9.1f} {100 * error:+6.1f} %")
 

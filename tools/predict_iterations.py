@@ -18,7 +18,8 @@ from c3sim.iterations.result import IterationResult
 from c3sim.spec.iteration import Iteration
 
 MIB = 1 << 20
-SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch")
+LOAD = ("skew", "seed")  # of a mixture of experts, among the sizes of a model
+SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch", "attention")
 DEPTH = 1000  # layers that a model has at most; a case says how many run
 SLOWNESS = (0.8, 1.0, 1.3, 1.6, 2.0, 2.5)  # eager launches on a line between two of them
 
@@ -28,7 +29,7 @@ def model(sizes: dict[str, Any]) -> dict[str, Any]:
     a decoder as Llama, or an encoder as BERT whose output head is run for every token.
     """
     rows, gated = sizes.get("positions", 0), sizes["gated"]
-    fields = {name: value for name, value in sizes.items() if name != "positions"}
+    fields = {name: value for name, value in sizes.items() if name not in ("positions", *LOAD)}
     fields |= {"layers": DEPTH, "bias": not gated, "dropout": not gated}
     if not gated:
         fields |= {"positions": "learned" if rows else "none", "learned_rows": rows or None}
@@ -42,7 +43,14 @@ def description(name: str, case: dict[str, Any], sizes: dict[str, Any]) -> Itera
         parallel["bucket"] = case["parallel"]["bucket_mib"] * MIB
     fields = {key: case[key] for key in SAME if key in case}
     said = {"schema": 1, "kind": "iteration", "name": name, "parallel": parallel}
-    how = {"profile": "framework_alone", "optimizer_kernels": "foreach", "model": model(sizes)}
+    how: dict[str, Any] = {
+        "profile": "framework_alone",
+        "optimizer_kernels": "foreach",
+        "model": model(sizes),
+    }
+    load = {key: sizes[key] for key in LOAD if key in sizes}
+    if load:
+        how["mixture"] = load
     return Iteration.model_validate({**said, **how, **fields})
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from c3sim.evaluation.differences import Differences
     from c3sim.evaluation.effort import Effort
     from c3sim.experiments.paired import Side
+    from c3sim.iterations.calibrated import Calibrated
     from c3sim.result import Result
     from c3sim.spec.reading.settings import Settings
 
@@ -42,6 +43,8 @@ class Given:
     node: str | None
     strategy: str
     settings: Settings
+    calibrated: Calibrated | None = None
+    """what the machine takes, of which a step was measured"""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``run --json``, which a later ``--against`` reads."""
@@ -119,6 +122,8 @@ def side_of(given: Given) -> Side:
     from c3sim.spec.reading.loading import load_hardware
 
     workload, node = prepare(given.workload, given.node, given.settings)
+    if given.calibrated is not None:
+        workload = given.calibrated.onto(workload, given.settings)
     loaded = load_hardware(given.node or workload.node)
     return Side(workload, replace(loaded, node=node), given.strategy)
 

@@ -22,6 +22,8 @@ _KEYS = {
     "like": "node",
     "kv_heads": "model",
     "lookups": "model",
+    "model_type": "model",
+    "architectures": "model",
 }
 
 

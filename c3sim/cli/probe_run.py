@@ -51,6 +51,10 @@ def run(
         Path | None,
         Option(metavar="FOLDER|FILE.zip", help="Take an earlier run's records; measure nothing."),
     ] = None,
+    set_clocks: Annotated[
+        bool,
+        Option("--set-clocks", help="Let steps set the GPUs' core clock, and give it back (root)."),
+    ] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Print the commands; run and write nothing.")
     ] = False,
@@ -91,6 +95,7 @@ def run(
         revision=revision or of_sources(),
         source=source or f"c3sim probe, plan {loaded.name}",
         recorded=recorded,
+        set_clocks=set_clocks,
     )
     if dry_run:
         _dry(steps, [command_of(step, setting) for step in steps], as_json)

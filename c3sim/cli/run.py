@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from c3sim.cli.against import Against, Given, compared, other_of
+from c3sim.cli.against import Against, Given, compared, other_of, side_of
 from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json, say
+from c3sim.cli.measured import Measured, calibrate
+from c3sim.cli.measured import band as band_of_what_if
 from c3sim.cli.options import (
     MOST_TRIALS,
     Json,
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from c3sim.evaluation.effort import Effort
     from c3sim.experiments.bands import Band
+    from c3sim.iterations.result import IterationResult
     from c3sim.result import Result
 
 
@@ -56,7 +60,11 @@ def run(
         ),
     ] = 256,
     seed: Annotated[int, Option(min=0, help="Of --uncertainty: the same seed, the same band.")] = 1,
+    limits: Annotated[
+        bool, Option("--limits", help="With --json too: what binds the wall time, under 'limit'.")
+    ] = False,
     against: Against = None,
+    measured: Measured = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -72,11 +80,14 @@ def run(
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
       c3sim run llama3-8b-training --node h200-8 --set batch=2
       c3sim run gemm-beside-all-gather --set links.bandwidth='60 GB/s' --against unset
+      c3sim run my-job.yaml --measured traces/ --set links.bandwidth='225 GB/s'
     """
     changes = settings(set_)
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
+    from c3sim.cli.progress import working
+    from c3sim.iterations.described import evaluate
     from c3sim.spec.reading.loading import is_iteration
 
     agree = agreeing(yes)
@@ -84,9 +95,17 @@ def run(
         agree_to_iteration(agree, workload, node, changes)
     else:
         agree_to_run(agree, *prepare(workload, node, changes))
-    result = simulate(
-        workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
-    )
+    given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
+    if measured:
+        given = replace(given, calibrated=calibrate(given, measured))
+    with working("simulating"):
+        if measured:
+            side = side_of(given)
+            result = evaluate(side.workload, side.node.node, strategy, trace=bool(trace or plot))
+        else:
+            result = simulate(
+                workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
+            )
     if trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -94,8 +113,11 @@ def run(
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
         _draw(result, plot)
-    band = _band(workload, node, strategy, changes, samples, seed, agree) if uncertainty else None
-    given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
+    band, near = None, None
+    if uncertainty and given.calibrated:
+        near = band_of_what_if(given.calibrated, given)
+    elif uncertainty:
+        band = _band(workload, node, strategy, changes, samples, seed, agree)
     found = None
     if against:
         before, saved = other_of(given, against)
@@ -103,10 +125,13 @@ def run(
     if as_json:
         more: dict[str, object] = {"given": given.to_dict()}
         more |= {"uncertainty": band.to_dict()} if band else {}
+        more |= {"measured": given.calibrated.to_dict()} if given.calibrated else {}
+        more |= {"within": near[0]} if near else {}
         more |= {"against": found.to_dict()} if found else {}
+        more |= {"limit": _limit(given, result)} if limits else {}
         emit_json(result.to_dict() | more)
         return
-    from c3sim.iterations.limits import limit_line
+    from c3sim.iterations.limits import limit_line, limit_of_run
     from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
 
@@ -118,11 +143,19 @@ def run(
         from c3sim.output.tables.run import run_table
 
         show(run_table(result))
+    if given.calibrated:
+        from c3sim.output.tables.measured import measured_table
+
+        asked = bool(changes) or strategy != "as_written"
+        show(measured_table(given.calibrated, result.wall_s if asked else None, near or ({}, 0)))
     if found:
         from c3sim.output.tables.differences import differences_table
 
         show(differences_table(found))
-    show(limit_line(*prepare(workload, node, changes), strategy, result.wall_s))
+    asked_of = side_of(given)
+    with working("what binds"):
+        limit = limit_of_run(asked_of.workload, asked_of.node.node, strategy, result.wall_s)
+    show(limit_line(limit))
     if band:
         from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table
@@ -130,17 +163,31 @@ def run(
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
 
 
+def _limit(given: Given, result: Result | IterationResult) -> Mapping[str, object]:
+    """What binds the wall time of *result*, as plain data."""
+    from c3sim.evaluation.limiter import Limit
+    from c3sim.iterations.limits import limit_of_run
+
+    side = side_of(given)
+    found = limit_of_run(side.workload, side.node.node, given.strategy, result.wall_s)
+    return found.to_dict() if isinstance(found, Limit) else found
+
+
 def _draw(result: Result, path: str) -> None:
     """The timeline of *result*, as a picture or, by its suffix, a page."""
+    from c3sim.cli.progress import working
+
     if path.lower().endswith(PAGES):
         from c3sim.output.page import write_run
 
-        write_run(result, path)
+        with working("drawing"):
+            write_run(result, path)
         say(f"wrote {path}; open it in a browser")
         return
     from c3sim.output.pictures.timeline import plot_timeline
 
-    plot_timeline(result, path)
+    with working("drawing"):
+        plot_timeline(result, path)
     say(f"wrote {path}")
 
 

@@ -225,8 +225,11 @@ def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
     derived = f"{model.parameters:,} parameters"
     if isinstance(model, Transformer):
         of_cache = f"KV {size(model.kv_bytes)} per token and layer"
+        active = model.active_parameters
+        derived += f", {active:,} of them of one token" if active < model.parameters else ""
         derived += f"; weights {size(model.weight_bytes)}; {of_cache}"
         data |= {"weight_bytes": model.weight_bytes, "kv_bytes": model.kv_bytes}
+        data |= {"active_parameters": active}
     return data, [model.description, f"source: {model.source}", _fields(model), derived]
 
 

@@ -10,7 +10,9 @@ smaller) and all is simulated again::
     sets in at f    there s(X) has fallen to half; bisected up to MOST times
 
 Numbers are first moved in groups (all of memory, all of the links, ...): a group that changes no
-time has none that does. Whole numbers, such as counts of engines, shares, and energies stay.
+time has none that does, and one that changes it less than a number does has none that binds. Of
+whole numbers (engines, links, channels) there is one more, or as many as STEP says if that is
+more, and the part is ln( T / T' ) over the logarithm of their ratio. Shares and energies stay.
 """
 
 from __future__ import annotations
@@ -38,6 +40,12 @@ LARGER = frozenset({"B/s", "B/cycle", "Hz"})
 ALSO = ("capacity", "bytes_in_flight", "power_limit", "peak_power", "_flops")
 #: No part of a machine that could be faster: what a kernel asks for, by its library's habit.
 NEVER = ("gpu.hbm.capacity", "gpu.clock.minimum", "gpu.clock.power_window", "links.raw_bandwidth")
+
+#: Whole numbers that are moved. A die is many numbers at once, and so are its compute units.
+WHOLE = (
+    *("gpu.dma_engines.*count", "gpu.dma_engines.per_peer", "links.per_peer"),
+    "collective_libraries.*.channels.default.*",
+)
 
 Times = Mapping[str, float]
 Of = Callable[[Node], Times]
@@ -92,6 +100,7 @@ def limits(
     """
     search = _Search(times, progress, chief)
     names = [name for name, time in search.at(node).items() if time > 0]
+    search.one = len(names) == 1
     moved = search.moved(node, names)
     found = {}
     for name in names:
@@ -102,17 +111,25 @@ def limits(
 
 
 def candidates(node: Node, chief: bool = False) -> list[str]:
-    """Paths of the numbers that may bind, the clock last: of equal ones the particular is named.
+    """Paths of the numbers that may bind, whole ones behind the others and the clock last: of equal
+    ones the particular is named.
     *chief*: those alone that most is bound by.
     """
     paths = [path for path in paths_of(node, NO_WORKLOAD) if _may_bind(node, path)]
     if chief:
         paths = [path for path in paths if any(fnmatchcase(path, each) for each in CHIEF)]
-    return sorted(paths, key=lambda path: path.startswith("gpu.clock."))
+    return sorted(paths, key=lambda path: (path.startswith("gpu.clock."), is_whole(path)))
+
+
+def is_whole(path: str) -> bool:
+    """True if *path* is of a whole number that is moved."""
+    return any(fnmatchcase(path, each) for each in WHOLE)
 
 
 def _may_bind(node: Node, path: str) -> bool:
     value = get_value(node, NO_WORKLOAD, path)
+    if is_whole(path):
+        return bool(value)
     if path in NEVER or not isinstance(value, float) or not value:
         return False
     return _is_larger(node, path) or unit_of(node, NO_WORKLOAD, path) == "s"
@@ -127,6 +144,9 @@ def better(node: Node, paths: Sequence[str], factor: float) -> Node:
     """*node* with the numbers at *paths* so many times as good; those that cannot be stay."""
     for path in paths:
         value = get_value(node, NO_WORKLOAD, path)
+        if is_whole(path):
+            node = _more(node, path, max(value + 1, round(value * factor)))
+            continue
         now = value * factor if _is_larger(node, path) else value / factor
         now = float(round(now)) if unit_of(node, NO_WORKLOAD, path) == "B" else now
         try:
@@ -134,6 +154,18 @@ def better(node: Node, paths: Sequence[str], factor: float) -> Node:
         except InputError:  # beyond what the field may be
             continue
     return node
+
+
+def _more(node: Node, path: str, count: int) -> Node:
+    """*node* with *count* at *path*; channels up to what their library has at most, raised too."""
+    try:
+        if ".channels.default." in path:
+            most = f"{path.split('.default.')[0]}.maximum"
+            if get_value(node, NO_WORKLOAD, most) < count:
+                node, _ = set_si(node, NO_WORKLOAD, most, count)
+        return set_si(node, NO_WORKLOAD, path, count)[0]
+    except InputError:
+        return node
 
 
 def _largest(moved: Mapping[str, Times], name: str, but: str = "") -> tuple[str, float]:
@@ -154,6 +186,7 @@ class _Search:
         self._screened: dict[tuple[str, float], Mapping[str, Times]] = {}
         self._better: dict[tuple[str, float], Node] = {}
         self._moving: list[str] = []  # of few numbers, those that moved anything before
+        self.one = False  # one time alone is asked for
 
     def at(self, node: Node) -> Times:
         """Times of *node*."""
@@ -167,21 +200,32 @@ class _Search:
         """Part of each of the times *names* that follows each number; those that move none are left
         out.
         """
-        found = {}
+        found: dict[str, Times] = {}
         paths = self._moving or candidates(node, self._chief)
-        for group in _groups(paths):
-            if len(group) > 1 and not any(self._parts(node, group, names).values()):
+        groups = [(group, self._most(node, group, names)) for group in _groups(paths)]
+        best = 0.0
+        for group, most in sorted(groups, key=lambda each: -each[1]) if self.one else groups:
+            if not most or (self.one and most < best * (1 - EQUAL)):
                 continue
             for path in group:
                 parts = self._parts(node, (path,), names)
                 if any(parts.values()):
                     found[path] = parts
+                    best = max(best, *parts.values())
         self._moving = list(found) if self._chief else []
-        return found
+        return {path: found[path] for path in paths if path in found}
+
+    def _most(self, node: Node, group: Sequence[str], names: Sequence[str]) -> float:
+        """The largest part of a time that follows a *group*; of one number, any."""
+        if len(group) == 1 and not self.one:
+            return 1.0
+        return max(map(abs, self._parts(node, group, names).values()), default=0.0)
 
     def _parts(self, node: Node, paths: Sequence[str], names: Sequence[str]) -> Times:
-        base, now = self.at(node), self.at(better(node, paths, STEP))
-        return {name: followed(base[name], now[name]) for name in names}
+        there = better(node, paths, STEP)
+        base, now = self.at(node), self.at(there)
+        step = _ratio(node, there, paths[0]) if len(paths) == 1 else STEP
+        return {name: followed(base[name], now[name], step) for name in names}
 
     def next(self, node: Node, path: str, name: str) -> tuple[str, float]:
         """The number that binds *name* once *path* is better, and from how many times on; none
@@ -208,7 +252,9 @@ class _Search:
         """Part of the time *name* that follows *path* where it is *factor* times as good."""
         there = self._node(node, path, factor)
         further = self._node(node, path, factor * STEP)
-        return followed(self.at(there)[name], self.at(further)[name])
+        if is_whole(path) and _ratio(there, further, path) == 1:  # as many: one more
+            further = better(there, (path,), STEP)
+        return followed(self.at(there)[name], self.at(further)[name], _ratio(there, further, path))
 
     def _node(self, node: Node, path: str, factor: float) -> Node:
         if factor == 1:
@@ -219,13 +265,23 @@ class _Search:
         return self._better[key]
 
 
-def followed(before: float, after: float) -> float:
-    """Part of a time that follows a number: the time *before*, and *after* the number was made STEP
-    times as good.
+def followed(before: float, after: float, step: float = STEP) -> float:
+    """Part of a time that follows a number: the time *before*, and *after* the number was made
+    *step* times as good.
     """
-    if before <= 0 or after <= 0 or abs(after / before - 1) < 1e-6:
+    if before <= 0 or after <= 0 or step == 1 or abs(after / before - 1) < 1e-6:
         return 0.0
-    return math.log(before / after) / math.log(STEP)
+    return math.log(before / after) / math.log(step)
+
+
+def _ratio(before: Node, after: Node, path: str) -> float:
+    """How many times as good the number at *path* has become; of a number that is not whole STEP,
+    as it was meant.
+    """
+    if not is_whole(path):
+        return STEP
+    old, new = (get_value(node, NO_WORKLOAD, path) for node in (before, after))
+    return float(new / old)
 
 
 def _groups(paths: Sequence[str]) -> list[tuple[str, ...]]:

@@ -31,6 +31,8 @@ from c3sim.spec.workload import Workload
 if TYPE_CHECKING:
     import numpy as np
 
+    from c3sim.experiments.study import Options
+
 _DECADE = 10.0
 
 
@@ -122,6 +124,31 @@ def settings_drawn(parameters: Sequence[Parameter], count: int, seed: int) -> li
     """Settings of *count* draws of all *parameters* by a Latin hypercube."""
     places = latin_hypercube([each.path for each in parameters], count, seed)
     return [settings_at(parameters, row) for row in places]
+
+
+def draws_within(
+    loaded: LoadedNode, paths: Sequence[str], options: Options, count: int
+) -> tuple[Settings, ...]:
+    """Settings of draws of the parameters at or under *paths*, but those that *options* set: as
+    many as these say, else *count*; none without a band.
+    """
+    count = options.draws if options.draws is not None else count
+    if not options.band or not count:
+        return ()
+    drawn = [
+        each
+        for each in parameters_of(loaded, options.settings)
+        if any(each.path == path or each.path.startswith(f"{path}.") for path in paths)
+    ]
+    return tuple(settings_drawn(drawn, count, seed=1))
+
+
+def ends_of(values: Sequence[float]) -> list[float] | None:
+    """5th and 95th percentile; None: there are no values."""
+    if not values:
+        return None
+    found = spread(values)
+    return [found["p5"], found["p95"]]
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

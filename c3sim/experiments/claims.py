@@ -11,6 +11,8 @@ from c3sim.output.kit.text import MISSING
 
 #: Distance by which a figure without a band may be off, relative to the published one.
 NEAR = 0.1
+#: The column of what decides a claim.
+DECIDES = "decides as decided by"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +66,7 @@ def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
 def brief(table: Table, rows: int = 15) -> Table:
     """*table* with no more than so many *rows*, and how many more there are."""
     more = len(table.rows) - rows
-    out = {"standing", "decided by"}
+    out = {"standing", DECIDES}
     if not any(row.get("band") for row in table.rows):
         out.add("band >")
     note = f"{more} more rows: --full\n{table.note}" if more > 0 else table.note
@@ -90,7 +92,7 @@ def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
                 "band": " to ".join(shown(end, each.unit) for end in each.band or ()),
                 "unit": each.unit,
                 "holds": words[each.holds],
-                "decided by": each.decides,
+                "decides": each.decides,
             }
         )
     known = [each.holds for each in found if each.holds is not None]
@@ -98,7 +100,7 @@ def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
         f"{sum(known)} of {len(known)} hold: within the band, or within a tenth where there is none"
     )
     columns = ["claim", "standing", "unit", "published > as published", "here >", "band >", "holds"]
-    columns += ["decided by"] if any(each.decides for each in found) else []
+    columns += [DECIDES] if any(each.decides for each in found) else []
     return Table(
         f"{title}: published figures beside those here", rows, columns, f"{note}\n{source}"
     )

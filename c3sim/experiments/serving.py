@@ -55,6 +55,19 @@ def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
     return cases
 
 
+def _served(model: Transformer) -> Transformer:
+    """*model*. Raises InputError for what its layers have that serving does not know."""
+    has = {
+        "latent attention": model.latent is not None,
+        "shared experts": model.shared_ffn is not None,
+        "windows": model.window is not None,
+    }
+    if wrong := next((what for what, there in has.items() if there), None):
+        message = f"serving does not model {wrong}, which {model.name} has; c3sim run has them"
+        raise InputError(message, "serving.model")
+    return model
+
+
 def _case(
     serving: Serving,
     scenario: Scenario,
@@ -73,7 +86,7 @@ def _case(
             allowed = ", ".join(_ROOTS)
             raise InputError(f"unknown path {path!r}; paths of serving begin with: {allowed}", path)
     if serving.model not in models:
-        models[serving.model] = load_model(serving.model)
+        models[serving.model] = _served(load_model(serving.model))
     return ServingCase(
         name=case_name(scenario, point),
         label=scenario.label,

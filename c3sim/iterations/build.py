@@ -6,51 +6,38 @@ other: ``communication`` is that of all GPUs, ``communication-tensor`` that of t
 on (torch.distributed: an internal stream of each ProcessGroupNCCL). Names for the same GPUs are one
 group. Tasks are declared in the order of their launches.
 
-A pipeline of equal stages, one on each GPU or tensor group.
-
-One micro batch through one stage is simulated, with the copy that hands its output to the next GPU;
-all stages do so at once, as in the middle of the pipeline; embedding, head and loss are in it, as
-the first and the last stage have them. With m micro batches and p stages, the
-iteration takes (m + p - 1) times as long: fill and drain of GPipe (arXiv 1811.06965, section 2.3)
-and of one forward, one backward (arXiv 2104.04473) alike. The optimizer runs once.
+Of a pipeline, or where gradients are accumulated, parts of a stage are built: its layers, what the
+first stage has before them and the last behind, and the copy that hands a micro batch on
+(stages.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
 from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
-from c3sim.iterations.layers import Share
+from c3sim.iterations.halves import join
+from c3sim.iterations.load import Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, Replicas, Shards
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op
-from c3sim.iterations.units import Unit, Units, transformer_units
+from c3sim.iterations.units import NOTHING, Unit, Units, transformer_units
 from c3sim.spec.hardware import Node
-from c3sim.spec.iteration import Ddp, Fsdp, Iteration
+from c3sim.spec.iteration import Iteration, Pipeline
+from c3sim.spec.layout import Layout, Schedule
 from c3sim.spec.models import Dlrm, Transformer
 from c3sim.spec.task import Operator
 from c3sim.spec.words import unknown
 from c3sim.spec.workload import Copy, HostThreads, Loop, Workload
-
-
-def hand_on(builder: Builder, operators: OperatorSet, planned: Plan, direction: str) -> None:
-    """Copy a micro batch's output, or its gradient, to the neighbour."""
-    model = planned.model
-    rows = planned.batch * planned.iteration.length
-    size = float(rows * getattr(model, "hidden", 1) * operators.element)
-    stride = planned.mesh.strides["pipeline"]
-    peer = stride if direction == "forward" else planned.node.gpus - stride
-    task = Copy(kind="copy", bytes=size, peer=peer, executor="kernel", gpus="all")
-    builder.transfer(f"{direction}-hand-on", task)
-
 
 Model = Transformer | Dlrm
 #: An iteration is one of many: the power limit has averaged over those before it.
@@ -61,7 +48,7 @@ DEFAULT_PROFILES = ("framework_alone", "framework")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A description resolved on a node: kinds of parallelism and their degrees."""
+    """A description resolved on a node: its mesh, *schedule* and *chunks* of a pipeline."""
 
     iteration: Iteration
     model: Model
@@ -69,20 +56,22 @@ class Plan:
     operators: OperatorSet
     mesh: Mesh
     micro_batches: int = 1
+    schedule: Schedule = "1f1b"
+    chunks: int = 1
 
     @property
     def tensor(self) -> int:
         """GPUs that share a layer."""
-        return self.mesh.tensor
+        return self.mesh.size("tp")
 
     @property
     def expert(self) -> int:
         """GPUs that experts are dealt to."""
-        return self.mesh.expert
+        return self.mesh.ep
 
     @property
     def stages(self) -> int:
-        return self.mesh.stages
+        return self.mesh.size("pp")
 
     @property
     def replicas(self) -> int:
@@ -90,8 +79,15 @@ class Plan:
         return self.mesh.replicas
 
     @property
-    def kinds(self) -> dict[str, Any]:
-        return {entry.kind: entry for entry in self.iteration.nested}
+    def layout(self) -> Layout | None:
+        """Dimensions by name, if they were given so."""
+        given = self.iteration.parallel
+        return given if isinstance(given, Layout) else None
+
+    @property
+    def in_turns(self) -> bool:
+        """True if several micro batches or stages make the iteration."""
+        return self.stages > 1 or self.micro_batches > 1
 
     @property
     def layers(self) -> int:
@@ -108,7 +104,26 @@ class Plan:
     @property
     def batch(self) -> int:
         """Sequences that go through a GPU at a time."""
-        return self.iteration.batch // self.micro_batches
+        return self.iteration.batch // self.micro_batches // self.iteration.halves
+
+    def share(self) -> Share | None:
+        """One GPU's part of a layer."""
+        if isinstance(self.model, Dlrm):
+            return None
+        split = next((each for each in self.iteration.nested if each.kind == "tensor"), self.layout)
+        return Share(
+            sequences=self.batch,
+            tokens=self.iteration.length,
+            context=self.iteration.context,
+            tensor=self.tensor,
+            split=bool(getattr(split, "sequence", False)) and self.tensor > 1,
+            expert=self.expert,
+            expert_tensor=self.mesh.etp,
+            sequence_parts=self.mesh.size("cp"),
+            sequence_by="all_gather" if self.layout is None else self.layout.cp_by,
+            training=self.iteration.phase == "training",
+            load=Load(self.iteration.mixture.skew, self.iteration.mixture.seed),
+        )
 
     def units(self) -> Units:
         """The model's parts on one GPU."""
@@ -120,21 +135,14 @@ class Plan:
                 self.replicas,
                 training=self.iteration.phase == "training",
             )
-        split = self.kinds.get("tensor")
-        share = Share(
-            sequences=self.batch,
-            tokens=self.iteration.length,
-            context=self.iteration.context,
-            tensor=self.tensor,
-            split=split is not None and split.sequence,
-            expert=self.expert,
-            training=self.iteration.phase == "training",
-        )
+        share = self.share()
+        assert share is not None  # but for those
         return transformer_units(
             self.operators,
             self.model,
             share,
             self.own_layers,
+            first=self.layers - self.own_layers,
             head=self.iteration.has_head,
             generates=self.iteration.phase in ("prefill", "decode"),
         )
@@ -142,25 +150,41 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Built:
-    """A workload, the operator class of each task, and the host's seconds for all launches."""
+    """A workload, the operator class of each task, and the host's seconds for all launches.
+    *turned*: the last task of the forward pass; *weights*: those of gradients of weights, for which
+    no other stage waits.
+    """
 
     workload: Workload
     classes: Mapping[str, Operator]
     host: float
+    turned: str = ""
+    weights: frozenset[str] = frozenset()
+
+
+class Piece(NamedTuple):
+    """What is built: an iteration of one stage, or of its stages the *start* of the first, the
+    *layers*, the *end* of the last, or a copy from stage to stage *within* a node or *between*
+    nodes. *once*: the micro batch whose gradients are exchanged, with the optimizer behind it.
+    """
+
+    name: Literal["whole", "start", "layers", "end", "within", "between"]
+    once: bool = True
+
+
+WHOLE = Piece("whole")
 
 
 def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     """Degrees of parallelism. Raises InputError for what cannot be split so, or is not modelled."""
-    kinds: dict[str, Any] = {entry.kind: entry for entry in iteration.nested}
-    ranks = node.ranks
-    _check_nesting(kinds, iteration, ranks)
+    _check_nesting(iteration, node.ranks)
     if iteration.profile is not None and iteration.profile not in node.host_profiles:
         raise InputError(unknown("host profile", iteration.profile, node.host_profiles), "profile")
     if iteration.fused_qkv is not None and isinstance(model, Transformer):
         model = model.model_copy(update={"fused_qkv": iteration.fused_qkv})
-    mesh = mesh_of(kinds, ranks)
-    batches = kinds["pipeline"].micro_batches if "pipeline" in kinds else 1
-    _check_division(iteration, model, mesh, batches)
+    mesh = mesh_of(iteration, node)
+    turns = _turns(iteration, mesh)
+    _check_division(iteration, model, mesh, turns)
     return Plan(
         iteration=iteration,
         model=model,
@@ -173,11 +197,48 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
             rms=isinstance(model, Transformer) and model.gated,
         ),
         mesh=mesh,
-        micro_batches=batches,
+        micro_batches=turns.batches,
+        schedule=turns.schedule,
+        chunks=turns.chunks,
     )
 
 
-def _check_nesting(kinds: Mapping[str, Any], iteration: Iteration, ranks: int) -> None:
+class _Turns(NamedTuple):
+    """Micro batches, their order in the stages, parts of a stage on each GPU."""
+
+    batches: int
+    schedule: Schedule
+    chunks: int
+
+
+def _turns(iteration: Iteration, mesh: Mesh) -> _Turns:
+    layout = iteration.parallel
+    if not isinstance(layout, Layout):
+        of = next((each for each in iteration.nested if each.kind == "pipeline"), None)
+        return _Turns(of.micro_batches if isinstance(of, Pipeline) else 1, "1f1b", 1)
+    stages = mesh.size("pp")
+    batches = layout.micro_batches or (iteration.batch if stages > 1 else 1)
+    if stages == 1 and layout.chunks is not None:
+        raise InputError("parts of stages need a pipeline, pp above 1", "parallel.chunks")
+    if layout.chunks is not None and layout.schedule != "interleaved":
+        raise InputError(f"{layout.schedule} has none; they are interleaved's", "parallel.chunks")
+    if stages > 1 and layout.schedule == "dualpipe" and (stages % 2 or batches % 2):
+        message = f"dualpipe needs an even number of stages and micro batches, not {stages} and"
+        raise InputError(f"{message} {batches}", "parallel.schedule")
+    if stages > 1 and layout.schedule == "dualpipe" and batches < 2 * stages:
+        message = f"dualpipe needs at least 2 x pp micro batches, {2 * stages}; there are {batches}"
+        raise InputError(message, "parallel.schedule")
+    if stages > 1 and layout.schedule == "interleaved" and batches % stages:
+        message = f"interleaved needs a multiple of pp, {stages}, as micro batches, not {batches}"
+        raise InputError(message, "parallel.micro_batches")
+    if iteration.phase != "training" and layout.schedule not in ("gpipe", "1f1b"):
+        raise InputError(f"{layout.schedule} is for training", "parallel.schedule")
+    chunks = (layout.chunks or 2) if layout.schedule == "interleaved" else 1
+    return _Turns(batches, layout.schedule, chunks)
+
+
+def _check_nesting(iteration: Iteration, ranks: int) -> None:
+    kinds: dict[str, Any] = {entry.kind: entry for entry in iteration.nested}
     if len(kinds) < len(iteration.nested):
         raise InputError("a kind of parallelism is named twice", "parallel")
     if kinds and ranks < 2:
@@ -189,9 +250,11 @@ def _check_nesting(kinds: Mapping[str, Any], iteration: Iteration, ranks: int) -
         raise InputError(f"{message}; a pipeline nests with tensor", "parallel")
 
 
-def _check_division(iteration: Iteration, model: Model, mesh: Mesh, batches: int) -> None:
+def _check_division(iteration: Iteration, model: Model, mesh: Mesh, turns: _Turns) -> None:
+    batches, tensor, expert = turns.batches, mesh.size("tp"), mesh.ep
+    stages, parts = mesh.size("pp") * turns.chunks, mesh.size("cp")
     if isinstance(model, Dlrm):
-        if mesh.tensor > 1 or mesh.expert > 1 or mesh.stages > 1:
+        if tensor > 1 or expert > 1 or stages > 1 or parts > 1 or mesh.fsdp:
             raise InputError(
                 "a recommendation model runs with none or ddp: its tables are dealt to the GPUs",
                 "parallel",
@@ -199,35 +262,63 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, batches: int
         return
     if iteration.tokens is None and iteration.phase != "decode":
         raise InputError("missing: how many tokens a sequence has", "tokens")
-    for what in ("heads", "ffn"):
+    for what in ("heads", "ffn", "dense_ffn", "shared_ffn"):
         count = getattr(model, what)
-        if count % mesh.tensor:
+        if (count or 0) % tensor:
             raise InputError(
-                f"{count} {what} of {model.name} do not divide by {mesh.tensor} GPUs", "parallel"
+                f"{count} {what} of {model.name} do not divide by {tensor} GPUs", "parallel"
             )
-    if mesh.expert > 1 and model.experts == 1:
+    if expert > 1 and model.experts == 1:
         raise InputError(f"{model.name} has no experts to deal to GPUs", "parallel")
-    if model.experts % mesh.expert:
+    if model.experts % expert:
         raise InputError(
-            f"{model.experts} experts of {model.name} do not divide by {mesh.expert} GPUs",
-            "parallel",
+            f"{model.experts} experts of {model.name} do not divide by {expert} GPUs", "parallel"
         )
+    if parts > 1:
+        _check_context(iteration, model, tensor, parts)
+    layers = model.layers if iteration.layers is None else iteration.layers
+    if stages > layers:
+        raise InputError(f"{stages} stages of {layers} layers; each needs one", "parallel")
     if iteration.batch % batches:
         raise InputError(
             f"{iteration.batch} sequences do not divide by {batches} micro batches", "parallel"
         )
+    if iteration.batch // batches % iteration.halves:
+        what = f"{iteration.batch // batches} sequences at a time have no two halves"
+        raise InputError(f"{what}; give an even number", "batch")
     if iteration.layers is not None and iteration.layers > model.layers:
         raise InputError(
             f"got {iteration.layers}; {model.name} has {model.layers} layers", "layers"
         )
 
 
-def build(planned: Plan, layers: int) -> Built:
-    """Build *planned*, with *layers* layers on each GPU, as a workload. Raises InputError: an
-    operator is larger than a task may be.
+def _check_context(iteration: Iteration, model: Transformer, tensor: int, parts: int) -> None:
+    """Sequences over *parts* GPUs."""
+    where, length = "parallel.cp", iteration.length
+    by = iteration.parallel.cp_by if isinstance(iteration.parallel, Layout) else ""
+    if model.latent is not None or model.window is not None:
+        what = "latent attention" if model.latent is not None else "windows"
+        raise InputError(
+            f"{what} of sequences that GPUs share is not modelled; leave cp out", where
+        )
+    if iteration.phase == "decode":
+        raise InputError("decode makes one token of a sequence, which nothing divides", where)
+    if iteration.attention == "eager":
+        raise InputError("attention: eager keeps all scores on one GPU; cp needs flash", where)
+    if length % (2 * parts * tensor):
+        message = f"{length} tokens do not divide by 2 x cp x tp, {2 * parts * tensor}: each GPU"
+        raise InputError(f"{message} has a piece from both ends of a sequence", where)
+    if by == "all_to_all" and model.heads // tensor % parts:
+        message = f"{model.heads // tensor} heads of a GPU do not divide by cp {parts}"
+        raise InputError(f"{message}; all_to_all hands heads out", where)
+
+
+def build(planned: Plan, layers: int, piece: Piece = WHOLE) -> Built:
+    """Build *planned*, with *layers* layers on each GPU, or a *piece* of it, as a workload. Raises
+    InputError: an operator is larger than a task may be.
     """
     try:
-        return _build(planned, layers)
+        return _build(planned, layers, piece)
     except ValidationError as error:
         raise InputError(_too_large(planned.iteration, error), "batch") from None
 
@@ -245,7 +336,7 @@ def _too_large(iteration: Iteration, error: ValidationError) -> str:
     return f"{' and '.join(sizes)} need a {what}; make them smaller"
 
 
-def _build(planned: Plan, layers: int) -> Built:
+def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     iteration, node = planned.iteration, planned.node
     profile = iteration.profile or (
         next((name for name in DEFAULT_PROFILES if name in node.host_profiles), None)
@@ -253,12 +344,17 @@ def _build(planned: Plan, layers: int) -> Built:
     calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
+    builder.halves = iteration.halves == 2
     units = planned.units()
-    fsdp = planned.kinds.get("fsdp")
-    pieces = (
-        units.layer.pieces(fsdp.pieces) * layers if fsdp and layers else (units.layer,) * layers
-    )
-    _pass(planned, builder, [units.start, *pieces, units.end])
+    fsdp = planned.mesh.fsdp
+    count = fsdp.pieces if fsdp else 1
+    pieces = [part for layer in units.each[:layers] for part in layer.pieces(count)]
+    start = units.start if piece.name in ("whole", "start") else NOTHING
+    end = units.end if piece.name in ("whole", "end") else NOTHING
+    if piece.name not in ("within", "between"):
+        _pass(planned, builder, [start, *pieces, end], piece)
+    if planned.stages > 1 and piece.name in ("whole", "within", "between"):
+        hand_on(planned, builder, across=piece.name == "between")
     return Built(
         workload=Workload(
             schema_version=1,
@@ -268,26 +364,44 @@ def _build(planned: Plan, layers: int) -> Built:
             host=HostThreads(
                 launch="graph",
                 profile=profile,
+                queues=None if planned.layout is None else planned.layout.queues,
                 slowness=iteration.slowness,
                 loop=Loop(iterations=TURNS),
             ),
         ),
         classes=builder.classes,
         host=builder.host,
+        turned=builder.turned,
+        weights=frozenset(builder.weights),
     )
 
 
-def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
+def hand_on(planned: Plan, builder: Builder, *, across: bool) -> None:
+    """Copy a micro batch's output to the next stage, in another node where that is *across*. Parts
+    of the tokens that GPUs of a tensor group have go by themselves.
+    """
+    share, node, model = planned.share(), planned.node, planned.model
+    assert share is not None and isinstance(model, Transformer)
+    size = float(share.own_rows * model.hidden * planned.operators.element)
+    stride = planned.mesh.stride("pp")
+    if across or stride >= node.gpus:
+        peer = stride if stride >= node.gpus else node.gpus + stride
+        task = Copy(kind="copy", bytes=size, peer=peer, executor="nic", gpus="all")
+    else:
+        task = Copy(kind="copy", bytes=size, peer=stride, executor="kernel", gpus="all")
+    builder.transfer("hand-on", task, "pipeline")
+
+
+def _pass(planned: Plan, builder: Builder, order: list[Unit], piece: Piece) -> None:
     """Forward, backward and optimizer over the units in *order*."""
     iteration = planned.iteration
-    replicas = _replicas(planned)
+    replicas = _replicas(planned, once=piece.once)
     replicas.begin(builder, order)
     for index, unit in enumerate(order):
         replicas.before(builder, index, backward=False)
         _launch(builder, f"forward{index}", unit.forward)
         replicas.after(builder, index, backward=False)
-    if planned.stages > 1:
-        hand_on(builder, planned.operators, planned, "forward")
+    builder.turned = builder.last
     if iteration.phase != "training":
         return
     again = iteration.checkpointing == "layer"
@@ -299,10 +413,11 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit]) -> None:
         for step, name in builder.run(f"backward{index}", unit.backward):
             replicas.ready(builder, name, step)
         replicas.after(builder, index, backward=True)
-    if planned.stages > 1:
-        hand_on(builder, planned.operators, planned, "backward")
+    join(builder)
     replicas.end(builder)
     builder.backward = False
+    if not piece.once:
+        return
     name, kernels = iteration.optimizer, iteration.optimizer_kernels
     tensors = [size for unit in order for size in _tensors(unit)]
     ops = optimizer_ops(
@@ -327,19 +442,17 @@ def _tensors(unit: Unit) -> list[int]:
     return [size for step in unit.backward if isinstance(step, Op) for size in step.gradients]
 
 
-def _replicas(planned: Plan) -> Replicas:
-    training = planned.iteration.phase == "training"
-    for entry in planned.iteration.nested:
-        if isinstance(entry, Fsdp):
-            return Shards(entry, planned.operators, planned.replicas, training=training)
-        if isinstance(entry, Ddp) and training:
-            return _buckets(planned, entry)
-    if planned.expert > 1 and training:  # what is not dealt out is data parallel
-        return _buckets(planned, Ddp(kind="ddp"))
+def _replicas(planned: Plan, *, once: bool) -> Replicas:
+    """What data-parallel replicas exchange in a micro batch: in a pipeline gradients only *once*,
+    and weights that are kept; where they are accumulated, those in buckets only once.
+    """
+    mesh, training = planned.mesh, planned.iteration.phase == "training"
+    if mesh.fsdp is not None:
+        if not once and planned.stages > 1:
+            again = mesh.fsdp.reshard
+            return Shards(mesh, planned.operators, reduces=False) if again else Replicas()
+        return Shards(mesh, planned.operators)
+    if mesh.ddp is not None and training and once:
+        dealt = mesh.ep > 1 or mesh.etp < mesh.size("tp")
+        return Buckets(mesh.ddp, planned.operators, dealt=dealt, copies=mesh.copies)
     return Replicas()
-
-
-def _buckets(planned: Plan, ddp: Ddp) -> Buckets:
-    """Experts that are dealt out have as many replicas as there are groups of them."""
-    copies = planned.replicas // planned.expert if planned.expert > 1 else planned.replicas
-    return Buckets(ddp, planned.operators, dealt=planned.expert > 1, copies=copies)

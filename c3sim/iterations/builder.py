@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from c3sim.iterations.halves import in_turns
 from c3sim.iterations.mesh import Group
 from c3sim.iterations.steps import Exchange, Op, Step
+from c3sim.models.groups import ranks_in
 from c3sim.spec.hardware import Node
 from c3sim.spec.host import HostCall, HostProfile
 from c3sim.spec.task import Dtype, Operator
@@ -30,14 +32,28 @@ class Builder:
     """s that the host is busy with all launches"""
     backward: bool = False
     """whether the backward pass is being launched"""
+    turned: str = ""
+    """the last task of the forward pass"""
+    weights: set[str] = field(default_factory=set)
+    """tasks of the gradients of weights"""
     recorded: bool = False
     """whether what is launched forward gets gradients"""
     last: str = ""
     """the last task of the compute stream"""
     _of_step: float | None = None  # s of the host for each kernel of the optimizer
-    _awaited: list[tuple[str, int]] = field(default_factory=list)
+    awaited: list[tuple[str, int]] = field(default_factory=list)
+    """collectives that the compute stream waits for, after so many operators"""
+    awaited_by_half: list[list[tuple[str, int]]] = field(default_factory=lambda: [[], []])
+    halves: bool = False
+    """whether what is launched is half a batch, and goes twice (halves.py)"""
 
-    def run(self, prefix: str, steps: Iterable[Step]) -> Iterable[tuple[Step, str]]:
+    def run(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+        """Launch *steps* one after the other, or of both halves in turns; yields each with the name
+        of its task.
+        """
+        return (in_turns if self.halves else Builder.in_order)(self, prefix, steps)
+
+    def in_order(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
         """Launch *steps* one after the other; yields each with the name of its task."""
         for step in steps:
             if isinstance(step, Exchange):
@@ -50,9 +66,11 @@ class Builder:
         """Launch *op* on the compute stream, behind what it must wait for; the host works *extra* s
         longer.
         """
-        waits = [*after, *(name for name, left in self._awaited if left <= 0)]
-        self._awaited = [(name, left - 1) for name, left in self._awaited if left > 0]
+        waits = [*after, *(name for name, left in self.awaited if left <= 0)]
+        self.awaited = [(name, left - 1) for name, left in self.awaited if left > 0]
         self.last = self.put(f"{prefix}-{op.name}", op, COMPUTE, waits, extra)
+        if op.gradients and self.backward:
+            self.weights.add(self.last)
         return self.last
 
     def optimizer(self, name: str, ops: Sequence[Op], tensors: int) -> None:
@@ -74,11 +92,26 @@ class Builder:
         """A collective that the operators after it wait for."""
         waits = [self.last] if self.last else []
         extra = 0.0 if self.profile is None else self.profile.exchange_time
-        name = self.collective(
-            f"{prefix}-{step.name}", step.op, step.size, waits, extra, among=step.among
-        )
-        self._awaited.append((name, step.beside))
+        name = f"{prefix}-{step.name}"
+        if step.op == "shift":
+            self._shift(name, step, waits, extra)
+        else:
+            self.collective(name, step.op, step.size, waits, extra, among=step.among)
+        self.awaited.append((name, step.beside))
         return name
+
+    def _shift(self, name: str, step: Exchange, waits: list[str], extra: float) -> None:
+        """Every GPU of a group sends to the next: through links, or a NIC where one of them has to,
+        for which the others wait.
+        """
+        size, stride = self.groups.get(step.among, Group(self.node.ranks, 1))
+        gpus = self.node.gpus
+        inside = size * stride <= gpus
+        peer = stride if inside or stride >= gpus else gpus + stride
+        how = "kernel" if inside else "nic"
+        task = Copy(kind="copy", bytes=step.size, peer=peer, executor=how, gpus="all")
+        call = self.node.host.launch_time if self.profile is None else self.profile.enqueue_time
+        self._add(name, task, "communication", self._stream(step.among), waits, call + extra)
 
     def collective(
         self,
@@ -97,7 +130,9 @@ class Builder:
         if among in self.groups:
             task = task.model_copy(update=self.groups[among]._asdict())
         library = self.node.collective_library(None)
-        call = library.enqueue_time if self.profile is None else self.profile.enqueue_time
+        call = library.enqueue_time
+        if self.profile is not None:
+            call = self.profile.collective_call(task.op, ranks_in(self.node, task))
         self._add(name, task, "communication", self._stream(among), after, call + extra)
         return name
 
@@ -107,15 +142,16 @@ class Builder:
         same = (name for name, each in self.groups.items() if each == group)
         return "-".join([COMMUNICATION, *next(same, "").split()])
 
-    def transfer(self, name: str, task: Copy) -> None:
+    def transfer(self, name: str, task: Copy, among: str) -> None:
         """A copy to a neighbour, behind the last operator; the next one waits for it."""
         time = self.node.host.launch_time if self.profile is None else self.profile.enqueue_time
-        self._add(name, task, "communication", f"{COMMUNICATION}-pipeline", [self.last], time)
+        waits = [self.last] if self.last else []
+        self._add(name, task, "communication", f"{COMMUNICATION}-{among}", waits, time)
         self.awaits([name])
 
     def awaits(self, names: Iterable[str]) -> None:
         """Make the next launch on the compute stream wait for *names*."""
-        self._awaited += [(name, 0) for name in names]
+        self.awaited += [(name, 0) for name in names]
 
     def _calls(self, op: Op) -> float:
         """S of the host for the launches of *op*."""

@@ -14,7 +14,7 @@ from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
-from c3sim.iterations.measured import Measured, layers_to_run, measure
+from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers
 from c3sim.machine.machine import SHARING
@@ -33,7 +33,8 @@ from c3sim.spec.reading.loading import (
 from c3sim.spec.reading.mistakes import with_places
 from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_value
 from c3sim.spec.reading.settings import Settings
-from c3sim.spec.workload import Workload
+from c3sim.spec.task import Kernel
+from c3sim.spec.workload import Collective, Gemm, Workload
 from c3sim.strategies.table import best_candidate, best_workload, strategy_name
 
 
@@ -210,18 +211,50 @@ def figures_of_described(workload: Described, node: Node, strategy: str) -> dict
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
     """Function that applies its settings and *strategy* to every workload simulated for it."""
+    loaded = with_model(workload.iteration)
+    parts = plan(loaded.iteration, loaded.model, node).in_turns
 
     def change(built: Workload) -> Workload:
         for path, value, style in workload.changes:
-            _, built = (set_si if style == "si" else set_value)(node, built, path, value)
+            try:
+                _, built = (set_si if style == "si" else set_value)(node, built, path, value)
+            except InputError:
+                if not parts:  # what is not in this part is in another
+                    raise
+        built = taking(built, workload.takes)
         return built if strategy == "as_written" else best_workload(strategy, built, node)
 
     return change
 
 
+def taking(built: Workload, takes: Mapping[str, float]) -> Workload:
+    """*built*, whose operators of a class, and collectives, take so many times as long alone."""
+    if not takes:
+        return built
+    tasks = {}
+    for name, task in built.tasks.items():
+        own = task.operator if isinstance(task, Kernel) else _CLASS_OF.get(task.kind, "")
+        times = takes.get(own, 1.0)
+        change: dict[str, float] = {}
+        if isinstance(task, Gemm | Collective):
+            change = {"speed": task.speed / times}
+        elif isinstance(task, Kernel):
+            change = {
+                "efficiency": min(1.0, task.efficiency / times),
+                "stream_efficiency": min(4.0, task.stream_efficiency / times),
+                "memory_efficiency": min(1.0, task.memory_efficiency / times),
+                "dependent_loads": round(task.dependent_loads * times),
+            }
+        tasks[name] = task.model_copy(update=change) if times != 1.0 else task
+    return built.model_copy(update={"tasks": tasks})
+
+
+_CLASS_OF = {"gemm": "gemm", "collective": "communication"}
+
+
 def _measured(
     workload: Described, node: Node, strategy: str, *, trace: bool = False, all_layers: bool = False
-) -> Measured:
+) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
         return measure(

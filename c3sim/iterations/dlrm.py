@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Exchange, Op, Step
-from c3sim.iterations.units import Unit, Units
+from c3sim.iterations.units import NOTHING, Unit, Units
 from c3sim.spec.models import Dlrm
 
 
@@ -27,8 +27,7 @@ def dlrm_units(
         parameters=model.network_parameters + sum(model.rows) * model.width // ranks,
         shared=model.network_parameters,
     )
-    nothing = Unit(name="nothing", forward=())
-    return Units(start=nothing, layer=nothing, layers=0, end=unit)
+    return Units(start=NOTHING, each=(), end=unit)
 
 
 class _Parts:

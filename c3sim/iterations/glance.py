@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from c3sim.evaluation.evaluate import best_of
 from c3sim.iterations.build import Built, Model, build, plan
 from c3sim.iterations.described import changes_of
-from c3sim.iterations.measured import layers_to_run, of_all_batches
+from c3sim.iterations.measured import layers_to_run
 from c3sim.iterations.runs import Change, launched, numbers_of
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import average_before, simulate
@@ -69,7 +69,10 @@ def _of_iteration(iteration: Iteration, model: Model, node: Node, change: Change
     one = numbers_of(drawn, shown)
     if few != more:
         one = numbers_of(small, run(small)).at(one, few, more, layers)
-    wall = of_all_batches(planned, one).wall
+    wall = one.wall
+    if planned.in_turns:  # of one micro batch with the model's begin and end on every stage
+        turns = planned.micro_batches + (planned.stages - 1) / planned.chunks
+        wall = turns * (wall - one.busy["optimizer"]) + one.busy["optimizer"]
     if iteration.launch == "eager" and one.host > one.wall:
         wall *= one.host / one.wall
         drawn, shown, more = small, run(small, eager=True), few

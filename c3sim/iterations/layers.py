@@ -6,167 +6,52 @@ hidden width H, q = h d / t and kv = g d / t wide queries and keys, inner width 
     norm, q, k, v, rotary (5 kernels each of q and k), attention, o, add,
     norm, gate, silu, up, product, down, add
 
-The matrix products are those of :mod:`c3sim.iterations.projections`.
-
-Attention that keeps its scores in memory, an operator for each step, as eager frameworks ran it
-before there were kernels for the whole (arXiv 2104.08335, section 2; BertSelfAttention in
-github.com/huggingface/transformers).
-
-With b sequences, h heads of width d, n new tokens, s tokens seen; scores are b h tensors n x s:
-
-    forward    q k (n x s x d), scale, mask, softmax, dropout, p v (n x d x s), heads side by side
-    backward   those of p (n x s x d) and v (s x d x n), of dropout, softmax, scale, those of
-               q (n x d x s) and k (s x d x n)
-
-Every score is computed; what a causal mask drops is not needed, so half of the FLOP are.
+The matrix products are those of :mod:`c3sim.iterations.projections`; latent attention and experts
+have files of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
+from c3sim.iterations.context import SharedSequence
+from c3sim.iterations.experts import Experts
+from c3sim.iterations.latent import LatentAttention
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
+from c3sim.iterations.scores import Scores
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.host import HostCall
-from c3sim.spec.models import Transformer
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scores:
-    """Attention scores of *batch* heads of all sequences, *width* wide: *rows* new tokens that see
-    *seen*.
-    """
-
-    o: OperatorSet
-    batch: int
-    rows: int
-    seen: int
-    width: int
-    dropout: bool
-    needed: float
-    """part of the FLOP that the model needs"""
-
-    @classmethod
-    def of(cls, o: OperatorSet, model: Transformer, share: Share) -> Scores:
-        seen = share.tokens + share.context
-        exact = share.tokens * share.context + share.tokens * (share.tokens + 1) / 2
-        return cls(
-            o=o,
-            batch=share.sequences * (model.heads // share.tensor),
-            rows=share.tokens,
-            seen=seen,
-            width=model.head_dim,
-            dropout=model.dropout and share.training,
-            needed=exact / (share.tokens * seen) if model.causal else 1.0,
-        )
-
-    @property
-    def numbers(self) -> float:
-        """Scores of all heads."""
-        return float(self.batch * self.rows * self.seen)
-
-    def forward(self) -> list[Step]:
-        """In order of their launches."""
-        first = [self._gemm("scores", self.rows, self.seen, self.width)]
-        numbers = float(self.batch * self.rows * self.width)
-        last = [
-            self._gemm("weighted", self.rows, self.width, self.seen),
-            self._move("heads-side-by-side", numbers, 1, 1, strided=True),
-        ]
-        mask = 1.0 / self.o.element if self.dropout else 0.0
-        if self.o.fused:
-            return [*first, self._rows("mask-softmax-dropout", 1, (2 if mask else 1) + mask), *last]
-        drop = [self._drop("dropout-scores", 1, 1 + mask)] if self.dropout else []
-        return [
-            *first,
-            self._move("scale", self.numbers, 1, 1),
-            self._move("mask", self.numbers, 1, 1),
-            self._rows("softmax", 1, 1),
-            *drop,
-            *last,
-        ]
-
-    def backward(self) -> list[Step]:
-        """In order of their launches."""
-        mask = 1.0 / self.o.element if self.dropout else 0.0
-        drop = [self._drop("dropout-scores-gradient", 1 + mask, 1)] if self.dropout else []
-        between: list[Step] = [
-            *drop,
-            self._rows("softmax-gradient", 2, 1),
-            self._move("scale-gradient", self.numbers, 1, 1),
-        ]
-        if self.o.fused:
-            between = [self._rows("softmax-dropout-gradient", 2 + mask, 1)]
-        return [
-            self._gemm("weighted-scores", self.rows, self.seen, self.width),
-            self._gemm("weighted-values", self.seen, self.width, self.rows),
-            *between,
-            self._gemm("scores-queries", self.rows, self.width, self.seen),
-            self._gemm("scores-keys", self.seen, self.width, self.rows),
-        ]
-
-    def _gemm(self, name: str, m: int, n: int, k: int) -> Op:
-        gemm = self.o.gemm(name, m, n, k, self.batch)
-        return Op(f"attention-{name}", gemm.task, "attention", self.needed * gemm.flops)
-
-    def _move(
-        self, name: str, numbers: float, read: float, written: float, *, strided: bool = False
-    ) -> Op:
-        return _of_attention(self.o.elementwise(name, numbers, read, written, strided=strided))
-
-    def _drop(self, name: str, read: float, written: float) -> Op:
-        return _of_attention(self.o.dropout(name, self.numbers, read, written))
-
-    def _rows(self, name: str, read: float, written: float) -> Op:
-        """Softmax over rows, forward or backward: so many tensors of scores read and written."""
-        rows = self.numbers / self.seen
-        return _of_attention(self.o.over_rows(name, rows, self.seen, self.o.element, read, written))
-
-
-def _of_attention(op: Op) -> Op:
-    """*op* in the class of attention."""
-    task = op.task.model_copy(update={"operator": "attention"})
-    return Op(f"attention-{op.name}", task, "attention", op.flops)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
-    """One GPU's part of a layer: *sequences* of *tokens* new tokens behind *context* others, a
-    part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
-    experts. *training*: dropout is on.
-    """
-
-    sequences: int
-    tokens: int
-    context: int = 0
-    tensor: int = 1
-    split: bool = False
-    expert: int = 1
-    training: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Tokens that go through projections and networks."""
-        return self.sequences * self.tokens
-
-    @property
-    def own_rows(self) -> int:
-        """Tokens that go through norms and residuals."""
-        return max(1, self.rows // self.tensor) if self.split else self.rows
+from c3sim.spec.models import LayerKind, Transformer
 
 
 class Layer:
-    """The operators of one layer of *model* on a GPU that has *share* of it."""
+    """The operators of one layer of *model*, of that *kind*, on a GPU that has *share* of it."""
 
-    def __init__(self, operators: OperatorSet, model: Transformer, share: Share):
-        self.o, self.model, self.share = operators, model, share
-        self.products = Projections(operators, model, share.rows, share.tensor, share.expert)
+    def __init__(
+        self,
+        operators: OperatorSet,
+        model: Transformer,
+        share: Share,
+        kind: LayerKind | None = None,
+    ):
+        kind = kind or model.kind_of(model.layers - 1)
+        model = model if kind.experts else model.dense
+        self.o, self.model, self.share, self.window = operators, model, share, kind.window
+        self.products = Projections(operators, model, share)
         self.queries, self.keys = self.products.queries, self.products.keys
-        self.chosen = share.rows * model.experts_per_token  # tokens that go through experts
-        self.inner = self.chosen * (model.ffn // share.tensor)
+        self.apart = model.experts > 1 and share.of_expert < share.tensor
+        parts = share.of_expert if self.apart else share.tensor
+        self.inner = self.products.chosen * (model.ffn // parts)
         self.size = float(share.rows * model.hidden * operators.element)
+        self.latent: LatentAttention | None = None
+        if model.latent is not None:
+            self.latent = LatentAttention(operators, model, share, self.products)
+        self.experts: Experts | None = None
+        if model.experts > 1:
+            self.experts = Experts(operators, model, share, self.products)
 
     def forward(self) -> list[Step]:
         """In order of their launches."""
@@ -175,15 +60,14 @@ class Layer:
         return [
             o.normalisation("norm1", rows, width).beside({"layer": 1}),
             *self._whole("gather1"),
-            *self._inputs_of_attention(),
-            *self._attention_forward(),
+            *(self.latent.forward() if self.latent else self._heads_forward()),
             self.products.forward("o"),
             *self._sum("reduce1"),
+            *self._norm_behind("attention"),
             *self._residual("1"),
             o.normalisation("norm2", rows, width),
-            *self._whole("gather2"),
-            *self._network(),
-            *self._sum("reduce2"),
+            *(self._network() if self.apart else self._shared_network()),
+            *self._norm_behind("network"),
             *self._residual("2"),
         ]
 
@@ -194,19 +78,58 @@ class Layer:
         vectors = 2 if model.bias else 1
         return [
             *self._undropped("2"),
-            *self._whole("gather-gradient2"),
+            *self._norm_behind("network", backward=True),
+            *([] if self.apart else self._whole("gather-gradient2")),
             *self._network_backward(),
             *o.normalisation_backward("norm2", rows, width, vectors),
             o.elementwise("add-gradient2", rows * width, 2, 1),
             *self._undropped("1"),
+            *self._norm_behind("attention", backward=True),
             *self._whole("gather-gradient1"),
             *self.products.gradients(("o",)),
-            *self._attention_backward(),
-            *self._turned(backward=True),
-            *self.products.gradients(self.products.attention, self._sum_of_input("1")),
+            *self._heads_backward(),
             *o.normalisation_backward("norm1", rows, width, vectors),
             o.elementwise("add-gradient1", rows * width, 2, 1).beside({"layer": 1}),
         ]
+
+    def _heads_forward(self) -> list[Step]:
+        """From the norm's output to the input of ``o``."""
+        return [*self._inputs_of_attention(), *self._attention_forward()]
+
+    def _heads_backward(self) -> list[Step]:
+        """From the gradient of ``o``'s input to that of the norm's output."""
+        summed = self._sum_of_input("1")
+        if self.latent:
+            return self.latent.backward(summed)
+        return [
+            *self._attention_backward(),
+            *self._turned(backward=True),
+            *self._head_norms(backward=True),
+            *self.products.gradients(self.products.attention, summed),
+        ]
+
+    def _head_norms(self, *, backward: bool = False) -> list[Step]:
+        """Norms of queries and keys, head by head."""
+        if not self.model.head_norms:
+            return []
+        width = self.model.head_dim
+        steps: list[Step] = []
+        for name, numbers in (("q", self.queries), ("k", self.keys)):
+            rows = self.share.rows * numbers // width
+            if backward:
+                steps += self.o.normalisation_backward(f"{name}-norm", rows, width, 1)
+            else:
+                steps.append(self.o.normalisation(f"{name}-norm", rows, width))
+        return steps
+
+    def _norm_behind(self, what: str, *, backward: bool = False) -> list[Step]:
+        """The norm of what attention or the network gives."""
+        if self.model.norms == 2:
+            return []
+        rows, width = self.share.own_rows, self.model.hidden
+        if backward:
+            return [*self.o.normalisation_backward(f"{what}-norm", rows, width, 1)]
+        return [self.o.normalisation(f"{what}-norm", rows, width)]
 
     def _inputs_of_attention(self) -> list[Step]:
         """Queries, keys and values by heads, a view and a transpose each; in one product they are
@@ -217,8 +140,8 @@ class Layer:
         steps: list[Step] = [
             self.products.forward(name, views=7 if together else 2) for name in names
         ]
-        steps += self._turned()
-        if self.share.tokens == 1 and not self.share.training:
+        steps += [*self._head_norms(), *self._turned()]
+        if self.share.of_one:
             numbers = self.share.rows * self.keys
             calls: dict[HostCall, float] = {"copy": 1, "view": 1}
             writes = [("keys-and-values", 2)] if self.o.fused else [("keys", 1), ("values", 1)]
@@ -230,7 +153,9 @@ class Layer:
 
     def _attention_forward(self) -> list[Step]:
         if self.o.eager:
-            return Scores.of(self.o, self.model, self.share).forward()
+            return Scores.of(self.o, self.model, self.share, self.window).forward()
+        if self.share.sequence_parts > 1:
+            return SharedSequence.of(self.o, self.model, self.share).forward()
         attention = self._attention("attention").beside({"view": 2})
         if self.share.tokens > 1:
             return [attention]
@@ -250,6 +175,7 @@ class Layer:
             model.head_dim,
             causal=model.causal,
             context=share.context,
+            window=self.window,
             backward=backward,
         )
 
@@ -259,12 +185,17 @@ class Layer:
         q, k and v were one product, their gradients are put side by side.
         """
         if self.o.eager:
-            return Scores.of(self.o, self.model, self.share).backward()
+            return Scores.of(self.o, self.model, self.share, self.window).backward()
         o, rows = self.o, self.share.rows
         queries, keys = rows * self.queries, rows * self.keys
+        sinks = (self.model.heads // self.share.tensor,) if self.model.sinks else ()
+        gradient = self._attention("attention-gradient", backward=True).beside({"view": 8})
+        attention: list[Step] = [replace(gradient, gradients=sinks)]
+        if self.share.sequence_parts > 1:
+            attention = SharedSequence.of(self.o, self.model, self.share).backward()
         steps: list[Step] = [
             o.elementwise("attention-product", queries, 2, 0).called({}),
-            self._attention("attention-gradient", backward=True).beside({"view": 8}),
+            *attention,
             o.elementwise("attention-convert", queries, 2, 1).called({}),
         ]
         grouped = self.keys < self.queries
@@ -288,22 +219,14 @@ class Layer:
         turn = rotary_backward if backward else rotary
         return turn(self.o, self.share.rows * self.queries, self.share.rows * self.keys)
 
+    def _shared_network(self) -> list[Step]:
+        """Of all tokens, between GPUs that share it."""
+        return [*self._whole("gather2"), *self._network(), *self._sum("reduce2")]
+
     def _network(self) -> list[Step]:
-        steps: list[Step] = []
-        if self.model.experts > 1:
-            steps += [
-                self.products.forward("router"),
-                self.o.elementwise("choose", self.share.rows * self.model.experts, 1, 1),
-                self.o.elementwise("permute", self.chosen * self.model.hidden, 1, 1),
-                *self._to_experts("to-experts"),
-            ]
-        steps += [*self._activated(), self.products.forward("down")]
-        if self.model.experts > 1:
-            steps += [
-                *self._to_experts("from-experts"),
-                self.o.elementwise("unpermute", self.chosen * self.model.hidden, 1, 1),
-            ]
-        return steps
+        if self.experts:
+            return self.experts.forward(self._activated())
+        return [*self._activated(), self.products.forward("down")]
 
     def _activated(self) -> list[Step]:
         """From the network's input to that of ``down``."""
@@ -314,7 +237,7 @@ class Layer:
                 products.forward("gate_up"),
                 o.elementwise("gelu", self.inner, 1, 1, flops=flops),
             ]
-        flops = o.parts.silu_flops or o.parts.activation_flops
+        flops = self._activation_flops
         apart = len(products.network) == 2
         first, *others = products.network
         if o.fused:
@@ -328,29 +251,21 @@ class Layer:
         ]
 
     def _network_backward(self) -> list[Step]:
-        o, model = self.o, self.model
-        steps: list[Step] = []
-        moved = self.chosen * model.hidden
-        if model.experts > 1:
-            steps += [o.elementwise("unpermute-gradient", moved, 1, 1)]
-            steps += self._to_experts("from-experts-gradient")
-        steps += self.products.gradients(("down",))
-        steps += self._activation_backward()
-        own = self._sum_of_input("2") if model.experts == 1 else []
-        steps += self.products.gradients(self.products.network, own)
-        if model.experts > 1:
-            steps += self._to_experts("to-experts-gradient")
-            steps += [o.elementwise("permute-gradient", moved, 1, 1)]
-            steps += self.products.gradients(("router",), bias=False)
-            steps += self._sum_of_input("2", beside=0)
-        return steps
+        if self.experts:
+            summed = [] if self.apart else self._sum_of_input("2", beside=0)
+            return self.experts.backward(self._activation_backward(), summed)
+        return [
+            *self.products.gradients(("down",)),
+            *self._activation_backward(),
+            *self.products.gradients(self.products.network, self._sum_of_input("2")),
+        ]
 
     def _activation_backward(self) -> list[Step]:
         o, numbers = self.o, self.inner
         if not self.model.gated:
             flops = o.parts.activation_flops
             return [o.elementwise("gelu-gradient", numbers, 2, 1, flops=flops)]
-        flops = o.parts.silu_flops or o.parts.activation_flops
+        flops = self._activation_flops
         if o.fused:
             return [o.elementwise("swiglu-gradient", numbers, 3, 2, flops=flops)]
         apart = len(self.products.network) == 2
@@ -361,6 +276,13 @@ class Layer:
             o.elementwise("silu-gradient", numbers, 2, 1, strided=not apart, flops=flops),
             *([] if apart else [side]),
         ]
+
+    @property
+    def _activation_flops(self) -> float:
+        parts = self.o.parts
+        if self.model.activation == "gelu":
+            return parts.activation_flops
+        return parts.silu_flops or parts.activation_flops
 
     def _residual(self, number: str) -> list[Step]:
         """Dropout (a mask of a byte each is kept) and the sum with what went round."""
@@ -401,9 +323,3 @@ class Layer:
 
     def _splits(self) -> bool:
         return self.share.tensor > 1 and self.share.split
-
-    def _to_experts(self, name: str) -> list[Step]:
-        if self.share.expert == 1:
-            return []
-        size = float(self.chosen * self.model.hidden * self.o.element)
-        return [Exchange(name, "all_to_all", size, among="expert")]

@@ -39,20 +39,29 @@ def limits_of(
     return limits(times, node, times(node).keys(), progress)
 
 
-def limit_line(workload: Workload, node: Node, strategy: str, wall: float) -> str:
-    """What binds the *wall* time [s], in a line: of a short run the number, and the next; of a long
-    one how much of it follows each of PARTS, from a simulation each.
+def limit_of_run(
+    workload: Workload, node: Node, strategy: str, wall: float
+) -> Limit | dict[str, float]:
+    """What binds the *wall* time [s] of a short run, and what binds next; of a long one how much of
+    it follows each of PARTS, from a simulation each.
     """
     if not isinstance(workload, Described) and effort_of(workload, node).seconds <= SHORT_S:
         run = best_workload(strategy_name(strategy), workload, node)
         found = limits(lambda on: {WALL: run_once(on, run, energy=False).end}, node, {WALL})
-        return f"wall {found[WALL]}"
+        return found[WALL]
     times = _times(workload, node, strategy)
-    shares = []
+    shares = {}
     for part, paths in PARTS.items():
         there = [path for path in paths if node.scale_out or not path.startswith("scale_out")]
-        share = followed(wall, times(better(node, there, STEP))[WALL])
-        shares += [f"{100 * share:.0f} % {part}"] if share > LEAST else []
+        shares[part] = followed(wall, times(better(node, there, STEP))[WALL])
+    return shares
+
+
+def limit_line(found: Limit | dict[str, float]) -> str:
+    """*found* by limit_of_run, in a line."""
+    if isinstance(found, Limit):
+        return f"wall {found}"
+    shares = [f"{100 * share:.0f} % {part}" for part, share in found.items() if share > LEAST]
     said = f"wall follows {', '.join(shares)}" if shares else "wall follows no rate of the node"
     return f"{said} ('c3sim explain' names the number that binds)"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from c3sim.evaluation.evaluate import power_result
 from c3sim.iterations.build import Model, Plan
-from c3sim.iterations.measured import Measured, measure
+from c3sim.iterations.measured import InTurns, Measured, measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs
@@ -13,6 +13,7 @@ from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
+from c3sim.spec.models import Dlrm
 from c3sim.spec.workload import Collective
 from c3sim.strategies.rewrites import staying_note
 
@@ -32,7 +33,7 @@ def run_iteration(
     return result_of(measured, strategy)
 
 
-def result_of(measured: Measured, strategy: str) -> IterationResult:
+def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
     """The result of what was *measured* under *strategy*."""
     planned, runs, simulated = measured.planned, measured.high, measured.more
     numbers, host_bound = measured.numbers, measured.host_bound
@@ -41,7 +42,9 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
     longest = max(serial) or wall
     ideal, speedup = sum(serial) / longest, sum(serial) / wall
     energy = _energy(node, numbers)
-    total, memory = sum(energy.values()), memory_bytes(planned)
+    stages = measured.all_turns.stages if isinstance(measured, InTurns) else ()
+    memory = max((stage.memory_bytes for stage in stages), default=0.0) or memory_bytes(planned)
+    total = sum(energy.values())
     tokens = iteration.batch * iteration.length * planned.replicas
     return IterationResult(
         workload=iteration.name,
@@ -81,6 +84,7 @@ def result_of(measured: Measured, strategy: str) -> IterationResult:
         host_bound=host_bound,
         layers=planned.own_layers,
         simulated=min(simulated, planned.own_layers),
+        stages=stages if planned.stages > 1 else (),
     )
 
 
@@ -103,7 +107,12 @@ def _model_flops_used(planned: Plan, wall: float) -> float:
     gpu = planned.node.gpu
     per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
     peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
-    return planned.units().flops * planned.micro_batches / (wall * peak)
+    units = planned.units()
+    flops = units.flops
+    if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
+        layer = units.layer.flops
+        flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
+    return flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
 
 
 def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
@@ -158,6 +167,11 @@ def _notes(
             f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
             " kernels would shorten the iteration"
         )
+    model = planned.model
+    if not isinstance(model, Dlrm):
+        notes += model.left_out
+        if planned.stages > 1 and model.dense_layers:
+            notes.append("pipeline: all stages are taken to have layers as the last one has")
     if simulated < planned.own_layers:
         notes.append(
             f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
@@ -165,7 +179,7 @@ def _notes(
         )
     if planned.stages > 1:
         notes.append(
-            "pipeline: a middle stage was simulated; fill and drain are added as"
-            f" {planned.stages - 1} more micro batches"
+            "pipeline: a micro batch was simulated, as in the middle of it; what stages do at other"
+            " times does not share links or units with that"
         )
     return notes

@@ -11,16 +11,20 @@ kernel; else its part is left out, as that of a graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
-from c3sim.iterations.build import Model, Plan, build, plan
-from c3sim.iterations.runs import Change, Numbers, Runs, launched
-from c3sim.iterations.shares import with_bubbles
+from c3sim.iterations.build import Model, Piece, Plan, build, plan
+from c3sim.iterations.runs import Change, Numbers, Runs, launched, of_copy
+from c3sim.iterations.stages import OfPiece, Whole, all_turns
 from c3sim.simulation.simulate import average_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
+from c3sim.spec.models import Dlrm
 from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.workload import Workload
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
@@ -58,46 +62,10 @@ class Measured:
         return self.whole(low, high)
 
     def whole(self, low: Numbers, high: Numbers) -> Numbers:
-        """Figures of all layers, and of all micro batches of a pipeline."""
+        """Figures of all layers."""
         if self.few != self.more:
             high = low.at(high, self.few, self.more, self.planned.own_layers)
-        return of_all_batches(self.planned, high)
-
-
-def of_all_batches(planned: Plan, one: Numbers) -> Numbers:
-    """Times of all micro batches of a pipeline, if it is one, from *one* of all layers."""
-    return one if planned.stages == 1 else in_pipeline(planned, one)
-
-
-def in_pipeline(planned: Plan, one: Numbers) -> Numbers:
-    """All micro batches, from *one* through a stage: each takes a turn, fill and drain take a turn
-    for each further stage. The optimizer runs once, behind them.
-    """
-    batches = planned.micro_batches
-    turns, last = batches + planned.stages - 1, one.busy["optimizer"]
-
-    def with_bubble(time: float) -> float:
-        return turns * (time - last) + last
-
-    def each(times: dict[str, float]) -> dict[str, float]:
-        return {name: t * (1 if name == "optimizer" else batches) for name, t in times.items()}
-
-    wall = with_bubble(one.wall)
-    return replace(
-        one,
-        wall=wall,
-        parts=with_bubbles(one.parts, wall, batches),
-        compute=with_bubble(one.compute),
-        communication=turns * one.communication,
-        stretched=turns * one.stretched,
-        waited=turns * one.waited,
-        busy=each(one.busy),
-        exposed=each(one.exposed),
-        account={
-            name: batches * (joules - one.once.get(name, 0.0)) + one.once.get(name, 0.0)
-            for name, joules in one.account.items()
-        },
-    )
+        return high
 
 
 def measure(
@@ -108,11 +76,13 @@ def measure(
     change: Change = lambda workload: workload,
     trace: bool = False,
     all_layers: bool = False,
-) -> Measured:
+) -> Measured | InTurns:
     """*iteration* on *node*. *change*: of every workload that is simulated (a strategy, settings).
     *all_layers*: simulate every one. Raises InputErrors where it cannot run there.
     """
     planned = plan(iteration, model, node)
+    if planned.in_turns:
+        return measure_turns(planned, change, trace=trace, all_layers=all_layers)
     layers = planned.own_layers
     few, more = layers_to_run(planned)
     if all_layers or layers <= more + 1:
@@ -139,7 +109,97 @@ def measure(
 
 
 def layers_to_run(planned: Plan) -> tuple[int, int]:
-    """Layers of the two runs: enough for what is gathered ahead."""
-    fsdp = planned.kinds.get("fsdp")
+    """Layers of the two runs: enough for what is gathered ahead, behind those of other kinds; where
+    kinds alternate, whole turns of them apart, as are all layers from the second run.
+    """
+    fsdp, model = planned.mesh.fsdp, planned.model
     further = max(0, fsdp.prefetch - 1) if fsdp is not None else 0
-    return FEW + further, MORE + further
+    few, more = FEW + further, MORE + further
+    if isinstance(model, Dlrm):
+        return few, more
+    turn = model.period
+    dense = max(0, model.dense_layers - planned.layers + planned.own_layers)
+    first = dense + (planned.own_layers - dense) % turn
+    few, more = -(-few // turn) * turn, -(-more // turn) * turn
+    return first + few, first + (more if more > few else few + turn)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InTurns:
+    """The runs of the pieces of a stage, and what they say of all micro batches. *more*: layers
+    that were simulated.
+    """
+
+    planned: Plan
+    few: int
+    more: int
+    runs: Callable[[Piece, int], Runs]
+    copies: Callable[[Piece], Workload]
+    host_bound: bool
+
+    @property
+    def high(self) -> Runs:
+        """The run whose tasks are shown."""
+        name: Any = "whole" if self.planned.stages == 1 else "layers"
+        return self.runs(Piece(name), self.more)
+
+    @cached_property
+    def all_turns(self) -> Whole:
+        return all_turns(self.planned, self._figures(lambda runs: runs.numbers, frozenset()))
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.all_turns.numbers
+
+    def sharing(self, private: frozenset[str]) -> Numbers:
+        """The same where tasks have the kinds of sharing *private* to themselves."""
+        node = self.planned.node
+        of = self._figures(lambda runs: runs.sharing(node, private), private)
+        return all_turns(self.planned, of).numbers
+
+    def _figures(self, of: Callable[[Runs], Numbers], private: frozenset[str]) -> OfPiece:
+        @cache
+        def one(piece: Piece, layers: int) -> Numbers:
+            if piece.name in ("within", "between"):
+                return of_copy(self.planned.node, self.copies(piece), private)
+            return of(self.runs(piece, layers))
+
+        def figures(piece: Piece, layers: int) -> Numbers:
+            if layers <= self.more:
+                return one(piece, layers)
+            return one(piece, self.few).at(one(piece, self.more), self.few, self.more, layers)
+
+        return figures
+
+
+def measure_turns(planned: Plan, change: Change, *, trace: bool, all_layers: bool) -> InTurns:
+    """An iteration of several micro batches; arguments as of :func:`measure`."""
+    node, called = planned.node, planned.iteration.launch == "eager"
+    few, more = layers_to_run(planned)
+    most = -(-planned.layers // (planned.stages * planned.chunks))
+    if all_layers or most <= more + 1:
+        few = more = most
+    whole = build(planned, more)
+    check_on_node(whole.workload, node)
+    average = average_before(node, change(launched(whole.workload, eager=False)))
+
+    def runs_of(eager: bool) -> Callable[[Piece, int], Runs]:
+        @cache
+        def runs(piece: Piece, layers: int) -> Runs:
+            how: dict[str, Any] = {"eager": eager, "called": called, "average": average}
+            return Runs.of(node, build(planned, layers, piece), change, **how, trace=trace)
+
+        return runs
+
+    def copies(piece: Piece) -> Workload:
+        return change(launched(build(planned, 0, piece).workload, eager=False))
+
+    def found(eager: bool) -> InTurns:
+        runs = runs_of(eager)
+        given: dict[str, Any] = {"planned": planned, "few": few, "more": more}
+        return InTurns(**given, runs=runs, copies=copies, host_bound=eager)
+
+    measured = found(eager=False)
+    if called and measured.numbers.host > measured.numbers.wall:
+        return found(eager=True)
+    return measured

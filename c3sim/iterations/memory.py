@@ -7,7 +7,7 @@
     activations   what forward operators write and the backward pass reads, all layers; with
                   checkpointing the inputs of all layers and the inside of one
     logits        three tensors of 4 byte numbers, where there is a loss
-    keys, values  of all tokens, where tokens are generated
+    keys, values  of all tokens, or of a window, or latent vectors, where tokens are generated
 
 What allocators and libraries need beside that is not counted.
 """
@@ -24,37 +24,48 @@ MOMENTS = 2
 
 
 def memory_bytes(planned: Plan) -> float:
-    """Bytes on the GPU that needs most."""
+    """Bytes on a GPU that has all of its layers, before and behind them what the model has."""
+    return memory_of_stage(planned, planned.own_layers, True, True, 1.0)
+
+
+def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: float) -> float:
+    """Bytes on a GPU with so many *layers*, which is the *first* stage, the *last* one, both or
+    neither, and has activations of as many micro batches at most as are *held*.
+    """
     iteration, units = planned.iteration, planned.units()
+    ends = [unit for unit, here in ((units.start, first), (units.end, last)) if here]
     size = planned.operators.element
     training = iteration.phase == "training"
     own = max(size, MASTER) if iteration.master_weights else size
     kept = MOMENTS + (own > size) if iteration.optimizer != "none" else 0
-    fsdp = planned.kinds.get("fsdp")
-    shards = planned.replicas if fsdp else 1
-    held = ((1 + training) * size + kept * own) * units.parameters / shards
+    fsdp = planned.mesh.fsdp
+    alone, each = sum(unit.parameters for unit in ends), units.each[:layers]
+    experts = sum(unit.parameters - unit.shared for unit in each) if planned.mesh.ep > 1 else 0
+    shared = sum(unit.parameters for unit in each) - experts + alone
+    numbers = shared / planned.mesh.shards
+    numbers += experts / (planned.mesh.copies if fsdp else 1)
+    total = ((1 + training) * size + kept * own) * numbers
     if fsdp:
         ahead = (1 + fsdp.prefetch) / fsdp.pieces
-        gathered = units.layers if not fsdp.reshard else min(units.layers, ahead)
-        held += size * gathered * units.layer.parameters
-        held += size * (units.start.parameters + units.end.parameters)
-        held += size * units.layer.parameters / fsdp.pieces if training else 0.0
-    return held + _activations(planned) + _keys(planned)
+        gathered = layers if not fsdp.reshard else min(layers, ahead)
+        total += size * gathered * units.layer.parameters + size * alone
+        total += size * units.layer.parameters / fsdp.pieces if training else 0.0
+    return total + _activations(planned, layers, ends, held) + _keys(planned, layers)
 
 
-def _activations(planned: Plan) -> float:
+def _activations(planned: Plan, layers: int, around: list[Unit], held: float) -> float:
     units, iteration = planned.units(), planned.iteration
-    inside, ends = _written(units.layer), _written(units.start) + _written(units.end)
+    written = [_written(unit) for unit in units.each[:layers]]
+    inside, ends = max(written, default=0.0), sum(_written(unit) for unit in around)
     if iteration.phase != "training":
         return max(inside, ends)
-    in_flight = min(planned.micro_batches, planned.stages)
     if iteration.checkpointing == "layer" and not isinstance(planned.model, Dlrm):
-        rows = planned.batch * iteration.length
+        rows = planned.batch * iteration.length / planned.mesh.size("cp")
         kept = float(rows * planned.model.hidden * planned.operators.element)
-        fsdp = planned.kinds.get("fsdp")
+        fsdp = planned.mesh.fsdp
         pieces = fsdp.pieces if fsdp else 1
-        return in_flight * units.layers * pieces * kept + inside + ends
-    return in_flight * units.layers * inside + ends
+        return held * layers * pieces * kept + inside + ends
+    return held * sum(written) + ends
 
 
 def _written(unit: Unit) -> float:
@@ -67,15 +78,18 @@ def _written(unit: Unit) -> float:
             total += 2.0 * step.task.m * step.task.n * step.task.batch
         else:
             total += step.task.written
+            total += sum(each.bytes for each in step.task.accesses if each.stores)
     return total
 
 
-def _keys(planned: Plan) -> float:
+def _keys(planned: Plan, layers: int) -> float:
     iteration, model = planned.iteration, planned.model
     if iteration.phase not in ("prefill", "decode") or isinstance(model, Dlrm):
         return 0.0
-    tokens = iteration.batch * (iteration.length + iteration.context)
-    heads = max(1, model.kv_heads // planned.tensor)
-    return float(
-        2 * heads * model.head_dim * planned.operators.element * tokens * planned.own_layers
-    )
+    tokens = (iteration.length + iteration.context) / planned.mesh.size("cp")
+    windows = (model.kind_of(index).window for index in range(layers))
+    kept = sum(min(tokens, window or tokens) for window in windows)
+    numbers = model.kv_numbers
+    if model.latent is None:
+        numbers = numbers // model.kv_heads * max(1, model.kv_heads // planned.tensor)
+    return float(iteration.batch * kept * numbers * planned.operators.element)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.iterations.steps import Op
@@ -20,8 +21,8 @@ from c3sim.spec.workload import Gemm
 #: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
 #: 2307.08691, section 3.3 (64 or 128).
 TILE = 128
-#: Numbers of a head that count as narrow.
-NARROW = 64
+#: Numbers of a head that count as narrow at most, and as wide beyond.
+NARROW, WIDE = 64, 128
 #: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
 #: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
 ROW_STEP = 1024
@@ -33,6 +34,34 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
 #: Vectors of a norm are read twice: sums, then the result (same file of layer_norm_kernel.cu).
 NORM_AGAIN = 1
+#: The library of gpu.gemm_libraries that has products of several experts in one kernel.
+GROUPED = "grouped"
+#: Loads of top_k that wait for each other, a sort's passes of a byte of a number, and how many
+#: numbers one workgroup sorts: TensorTopK.cu, cub, Sort.cu (below).
+TOP_K_PASSES, SORTED_BYTES, SORTED_AT_ONCE = 7, 8, 4096
+#: Lanes that look at a row at a time; loads of the sort of what they found that wait.
+WARP, WAITS = 32, 6
+
+
+def pairs_seen(tokens: int, context: int, window: int | None) -> float:
+    """Pairs of *tokens* new tokens and those that each sees: itself, and all before it, *context*
+    before all among them; at most *window* of them.
+    """
+    if window is None or window >= context + tokens:
+        return tokens * context + tokens * (tokens + 1) / 2
+    growing = max(0, min(tokens, window - context))  # tokens that see all before them
+    return growing * context + growing * (growing + 1) / 2 + (tokens - growing) * window
+
+
+def _in_tiles(tokens: int, context: int, window: int | None) -> int:
+    """The same in whole tiles: pairs above the diagonal and before the window are left out, on the
+    edges they are computed whole.
+    """
+    side, pairs = min(TILE, tokens), 0
+    for first in range(context, context + tokens // side * side, side):
+        before = 0 if window is None else max(0, first + 1 - window) // side * side
+        pairs += side * (min(tokens + context, first + side) - before)
+    return pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +101,17 @@ class OperatorSet:
         task = Gemm(kind="gemm", m=m, n=n, k=k, batch=batch, dtype=self.dtype)
         return Op(name, task, "gemm", 2.0 * m * n * k * batch)
 
+    def grouped(
+        self, name: str, m: int, n: int, k: int, count: int, rows: tuple[int, ...] = ()
+    ) -> Op:
+        """The same of *count* experts, by one kernel of the library for such, where the GPU has
+        one; *rows*: m of each, where they differ.
+        """
+        library = GROUPED if GROUPED in self.gpu.gemm_libraries else None
+        sizes = {"m": m, "n": n, "k": k, "batch": count, "rows": rows}
+        task = Gemm(kind="gemm", **sizes, dtype=self.dtype, library=library)
+        return Op(name, task, "gemm", 2.0 * n * k * (sum(rows) or m * count))
+
     def attention(
         self,
         name: str,
@@ -81,45 +121,54 @@ class OperatorSet:
         kv_heads: int,
         width: int,
         *,
+        value: int | None = None,
         causal: bool,
         context: int = 0,
+        window: int | None = None,
         backward: bool = False,
     ) -> Op:
-        """Attention of *tokens* new tokens of each sequence over themselves and *context* before.
+        """Attention of *tokens* new tokens of each sequence over themselves and *context* before;
+        each sees *window* of them.
 
-        Forward 4 d FLOP for each pair of tokens and query head (2 of q k, 2 of p v), backward 10
-        (scores again, and four products of gradients): arXiv 2307.08691, section 3.1. Pairs come in
-        whole tiles; causal ones above the diagonal are left out, on it they are computed whole.
+        With queries and keys of d numbers and values of v, forward 2 d + 2 v FLOP for each pair of
+        tokens and query head (q k, p v), backward 6 d + 4 v (scores again, and four products of
+        gradients): arXiv 2307.08691, section 3.1; the model does not need the scores once more.
         Forward reads q, k, v and writes the output. Backward reads q, k, v and the output's
         gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
         """
-        seen = tokens + context
-        per_pair = (10.0 if backward else 4.0) * width * heads * sequences
+        seen, value = tokens + context, width if value is None else value
+        per_pair = float(6 * width + 4 * value if backward else 2 * width + 2 * value)
+        per_pair *= heads * sequences
         queries = float(sequences * tokens * heads * width * self.element)
-        keys = float(sequences * seen * kv_heads * width * self.element)
+        results = queries / width * value
+        seen = min(seen, window or seen) if tokens == 1 else seen
+        both = float(sequences * seen * kv_heads * (width + value) * self.element)
         if tokens == 1:
-            return self._attention_of_one(name, sequences, kv_heads, queries, keys, per_pair * seen)
-        side = min(TILE, tokens)
-        pairs = float(tokens * seen)
-        if causal:
-            pairs = sum(min(seen, context + (i + 1) * side) * side for i in range(tokens // side))
-        places = ceil(tokens / side) * heads * sequences
+            return self._attention_of_one(name, sequences, kv_heads, queries, both, per_pair * seen)
         sums = 4.0 * sequences * tokens * heads * width
         task = Kernel(
-            kind="kernel",
-            operator="attention",
-            read=2 * keys + (2 * queries + sums if backward else queries),
-            written=2 * keys + sums if backward else queries,
-            stream_efficiency=self.parts.attention_read,
-            flops=per_pair * pairs,
-            dtype=self.activation,
-            on="matrix",
+            read=both + queries + (results + sums if backward else 0.0),
+            written=both + sums if backward else results,
+            flops=per_pair * (_in_tiles(tokens, context, window) if causal else tokens * seen),
             efficiency=self._attention_part(width, backward=backward),
-            workgroups=places,
+            workgroups=ceil(tokens / min(TILE, tokens)) * heads * sequences,
             per_unit=1,
+            **self._of_attention,
         )
-        exact = tokens * context + tokens * (tokens + 1) / 2 if causal else pairs
-        return Op(name, task, "attention", per_pair * exact)
+        exact = pairs_seen(tokens, context, window) if causal else tokens * seen
+        needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * heads * sequences
+        return Op(name, task, "attention", needed * exact)
+
+    @property
+    def _of_attention(self) -> dict[str, Any]:
+        """Fields of every kernel of attention."""
+        return {
+            "kind": "kernel",
+            "operator": "attention",
+            "dtype": self.activation,
+            "on": "matrix",
+            "stream_efficiency": self.parts.attention_read,
+        }
 
     def _attention_part(self, width: int, *, backward: bool) -> float:
         """Part of the matrix peak."""
@@ -127,10 +176,12 @@ class OperatorSet:
         wide, narrow = parts.attention_forward, parts.narrow_attention_forward
         if backward:
             wide, narrow = parts.attention_backward, parts.narrow_attention_backward
+        elif width > WIDE and parts.wide_attention_forward is not None:
+            wide = parts.wide_attention_forward
         return wide if narrow is None or width > NARROW else narrow
 
     def _attention_of_one(
-        self, name: str, sequences: int, kv_heads: int, queries: float, keys: float, flops: float
+        self, name: str, sequences: int, kv_heads: int, queries: float, both: float, flops: float
     ) -> Op:
         """One new token: bound by the reads of keys and values; a workgroup for each sequence and
         head of keys, more where these do not fill the GPU (split over tokens).
@@ -138,16 +189,31 @@ class OperatorSet:
         units = self.gpu.compute_unit_count
         places = sequences * kv_heads
         task = Kernel(
-            kind="kernel",
-            operator="attention",
-            read=2 * keys + queries,
+            **self._of_attention,
+            read=both + queries,
             written=queries,
             flops=flops,
-            dtype=self.activation,
-            on="matrix",
-            stream_efficiency=self.parts.attention_read,
             dependent_loads=self.parts.loads,
             workgroups=max(places, units),
+        )
+        return Op(name, task, "attention", flops)
+
+    def latent_attention(
+        self, name: str, sequences: int, heads: int, width: int, value: int, seen: int
+    ) -> Op:
+        """One new token of each sequence, all of whose heads have one key of *width*, the first
+        *value* numbers of which are its value: keys are read once, 2 (width + value) FLOP for each
+        of them and each head (FlashMLA, github.com/deepseek-ai/FlashMLA).
+        """
+        flops = 2.0 * (width + value) * heads * sequences * seen
+        task = Kernel(
+            **self._of_attention,
+            read=float(sequences * (seen * width + heads * width) * self.element),
+            written=float(sequences * heads * value * self.element),
+            flops=flops,
+            efficiency=self.parts.attention_forward,
+            dependent_loads=self.parts.loads,
+            workgroups=max(sequences * ceil(heads / NARROW), self.gpu.compute_unit_count),
         )
         return Op(name, task, "attention", flops)
 
@@ -164,10 +230,11 @@ class OperatorSet:
     ) -> Op:
         """A chain over *numbers* elements that reads *read* tensors of as many and writes
         *written*, with *flops* for each element; *strided*: parts of wider tensors, or a transpose.
+        A sum, which stores nothing, has no element to place: memory binds it.
         """
         size = numbers * (self.element if element is None else element)
         parts = self.parts
-        least = parts.strided_flops if strided else parts.contiguous_flops
+        least = parts.strided_flops if strided else parts.contiguous_flops * bool(written)
         moved = read * size, written * size
         loads = parts.strided_loads if strided else parts.loads
         return self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
@@ -201,6 +268,80 @@ class OperatorSet:
         assert isinstance(op.task, Kernel)
         part = {"memory_efficiency": self.parts.gather, "stream_efficiency": 1.0}
         return replace(op, task=op.task.model_copy(update=part))
+
+    def scatter(self, name: str, rows: float, width: int) -> Op:
+        """*rows* rows are added to those of a table: each is read, and its row read and written."""
+        size, parts = rows * width * self.element, self.parts
+        flops = rows * width * (parts.scatter_flops or parts.gather_flops)
+        op = self._moving(name, 2 * size, size, "elementwise", flops)
+        assert isinstance(op.task, Kernel)
+        part = {"memory_efficiency": parts.scatter or parts.gather, "stream_efficiency": 1.0}
+        return replace(op, task=op.task.model_copy(update=part))
+
+    def permute(self, name: str, rows: int, each: int, width: int) -> Op:
+        """*each* copies of every one of *rows* rows, in any order: a row comes from memory once, as
+        far as the cache holds all of them.
+        """
+        size, parts = float(rows * width * self.element), self.parts
+        reach = self.gpu.cache_policies.sweep_share if self.gpu.cache_policies else 1.0
+        task = Kernel(
+            kind="kernel",
+            operator="elementwise",
+            accesses=self._rows_again(
+                size, each - 1.0, each * size, size * self.gpu.l2.copies / reach
+            ),
+            flops=each * rows * width * (parts.permute_flops or parts.gather_flops),
+            stream_efficiency=1.0,
+            memory_efficiency=parts.gather,
+            dependent_loads=parts.loads,
+        )
+        return Op(name, task, "elementwise")
+
+    def top_k(self, name: str, rows: int, width: int, count: int) -> list[Op]:
+        """The *count* largest of each of *rows* rows of *width* 4 byte numbers, in order: a
+        workgroup goes over its row bit by bit of a number, WARP numbers at a time; a kernel behind
+        it sorts what it found (TensorTopK.cu and Sort.cu in aten/src/ATen/native/cuda of
+        github.com/pytorch/pytorch). One call.
+        """
+        parts, least = self.parts, TOP_K_PASSES * self.parts.softmax_flops
+        find = Kernel(
+            kind="kernel",
+            operator="elementwise",
+            read=4.0 * rows * width,
+            flops=(parts.top_k_flops or least) * rows * max(WARP, width),
+            workgroups=rows,
+            per_unit=parts.row_workgroups,
+            stream_efficiency=parts.contiguous,
+            dependent_loads=parts.loads + TOP_K_PASSES,
+        )
+        ordered = self._moving(
+            f"{name}-order", 12.0 * rows * count, 12.0 * rows * count, "elementwise", 0.0, WAITS
+        )
+        return [Op(name, find, "elementwise"), ordered.called({})]
+
+    def sort(self, name: str, numbers: int) -> list[Op]:
+        """Order of *numbers* whole numbers of 8 bytes: copies of them and their places; then few in
+        one workgroup, many by a pass that counts and one for each byte of a number, which reads and
+        writes it and its place (Sort.cu in aten/src/ATen/native/cuda of github.com/pytorch/pytorch,
+        DeviceRadixSort in github.com/NVIDIA/cccl). One call.
+        """
+        pair, parts = 16.0 * numbers, self.parts
+        copies = [
+            self.elementwise(f"{name}-{what}", numbers, read, 1, element=8)
+            for what, read in (("numbers", 1), ("places", 0))
+        ]
+        first, *others = (copies[0], *(each.called({}) for each in copies[1:]))
+        if numbers <= SORTED_AT_ONCE:
+            loads = parts.short_sort_loads
+            once = self._moving(f"{name}-once", pair, pair, "elementwise", 0.0, loads)
+            task = once.task.model_copy(update={"workgroups": 1})
+            return [first, *others, replace(once, task=task).called({})]
+        passes = [("count", pair / 2, 0.0), *((f"{i}", pair, pair) for i in range(SORTED_BYTES))]
+        kernels = (
+            self._moving(f"{name}-pass-{i}", read, put, "elementwise", 0.0, parts.sort_loads)
+            for i, read, put in passes
+        )
+        return [first, *others, *(kernel.called({}) for kernel in kernels)]
 
     def normalisation(self, name: str, rows: int, width: int) -> Op:
         """X - mean over deviation: x is read, the result written, by a workgroup for each row."""
@@ -243,7 +384,8 @@ class OperatorSet:
         and *written*.
         """
         parts, size = self.parts, rows * width * element
-        far = self._between(parts.softmax_workgroups, width * element * (read + written))
+        row = width * element
+        far = self._between(parts.softmax_workgroups, read * row, written * row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
@@ -255,13 +397,15 @@ class OperatorSet:
         )
         return Op(name, task, "normalisation")
 
-    def _between(self, per_unit: int, row: float) -> float:
-        """Bytes of L2 that rows in progress take, *row* of each of *per_unit* workgroups of a unit:
-        what is touched before one of them is read again.
+    def _between(self, per_unit: int, read: float, written: float) -> float:
+        """Bytes of L2 that rows in progress take, *read* and *written* by each of *per_unit*
+        workgroups of a unit: what is touched before one of them is read again. Lines that are read
+        are kept near their reader too, those that are written are not.
         """
         gpu = self.gpu
         reach = gpu.cache_policies.sweep_share if gpu.cache_policies else 1.0
-        return per_unit * gpu.compute_unit_count * row * gpu.l2.copies / reach
+        row = read * gpu.l2.copies + written
+        return per_unit * gpu.compute_unit_count * row / reach
 
     @staticmethod
     def _rows_again(read: float, again: float, written: float, far: float) -> tuple[Access, ...]:
@@ -305,7 +449,7 @@ class OperatorSet:
 
     def _rows(self, name: str, rows: int, width: int, read: int, flops: float) -> Op:
         parts, row = self.parts, float(width * self.element)
-        far = self._between(parts.row_workgroups, (read + 1) * row)
+        far = self._between(parts.row_workgroups, read * row, row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",

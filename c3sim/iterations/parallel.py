@@ -9,17 +9,20 @@ reduced, unless gradients are views of the buckets.
 gathered, and copied out in front of its operators. A gather waits until the copy-out of the unit so
 many before it has freed a buffer. Gradients are copied into one buffer behind the unit and
 reduce-scattered; the next unit's copy waits for that. Embedding and head are one unit, gathered
-once. What the host does for these copies is in ``gather_time`` and ``reduce_time``.
+once. Where shards have replicas (HSDP), gradients are all-reduced behind that, which the optimizer
+waits for. Experts that are dealt to GPUs are gathered among those that have the same. What the host
+does for these copies is in ``gather_time`` and ``reduce_time``.
 """
 
 from __future__ import annotations
 
 from c3sim.iterations.builder import COPIES, Builder
+from c3sim.iterations.mesh import Mesh
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op, Step
 from c3sim.iterations.units import Unit
 from c3sim.spec.host import HostCall
-from c3sim.spec.iteration import Ddp, Fsdp
+from c3sim.spec.iteration import Ddp
 
 #: torch.distributed: the first bucket, so that communication begins early.
 FIRST_BUCKET = 2.0**20
@@ -101,15 +104,18 @@ class Buckets(Replicas):
 
 
 class Shards(Replicas):
-    """Fully sharded data parallel over *ranks* GPUs."""
+    """Fully sharded data parallel. *reduces*: gradients are exchanged too."""
 
-    def __init__(self, fsdp: Fsdp, operators: OperatorSet, ranks: int, *, training: bool):
-        self.fsdp, self.o, self.shards, self.training = fsdp, operators, ranks, training
+    def __init__(self, mesh: Mesh, operators: OperatorSet, *, reduces: bool = True):
+        assert mesh.fsdp is not None
+        self.mesh, self.fsdp, self.o, self.reduces = mesh, mesh.fsdp, operators, reduces
+        self.shards = mesh.shards
         self.order: list[Unit] = []
-        self.gathers: dict[tuple[int, bool], str] = {}
+        self.gathers: dict[tuple[int, bool], list[str]] = {}
         self.copied_out: list[str] = []  # in the order of the compute stream
         self.freed: dict[int, str] = {}  # unit -> the last task of its forward pass
         self.reduced = ""
+        self.summed: list[str] = []  # of replicas of shards, for the optimizer
 
     def begin(self, builder: Builder, order: list[Unit]) -> None:
         self.order = order
@@ -119,7 +125,7 @@ class Shards(Replicas):
     def before(self, builder: Builder, index: int, *, backward: bool) -> None:
         if not self._is_layer(index) or (backward and not self.fsdp.reshard):
             return
-        ahead = self.fsdp.prefetch
+        ahead = min(self.fsdp.prefetch, len(self.order))
         step = -1 if backward else 1
         self._gather(builder, index, backward=backward)
         self._copy_out(builder, index, backward=backward)
@@ -130,61 +136,84 @@ class Shards(Replicas):
     def after(self, builder: Builder, index: int, *, backward: bool) -> None:
         if not backward:
             self.freed[index] = builder.last
-        elif self._is_layer(index):
-            self._reduce(builder, f"reduce{index}", self.order[index].shared)
+        elif self._is_layer(index) and self.reduces:
+            self._reduce(builder, f"reduce{index}", index)
 
     def end(self, builder: Builder) -> None:
-        if root := self._root():
-            self._reduce(builder, "reduce-root", root)
+        if self.reduces and self._exchanged(ROOT):
+            self._reduce(builder, "reduce-root", ROOT)
         if self.reduced:
-            builder.awaits([self.reduced])
+            builder.awaits([self.reduced, *self.summed[-1:]])
 
     def _is_layer(self, index: int) -> bool:
         return 0 < index < len(self.order) - 1
 
-    def _root(self) -> int:
-        return self.order[0].shared + self.order[-1].shared
+    def _exchanged(self, index: int) -> dict[str, int]:
+        """Group of GPUs -> numbers of unit *index* that these have in shards."""
+        if index == ROOT:
+            numbers = self.order[0].shared + self.order[-1].shared
+            return {"data": numbers} if numbers else {}
+        if not self._is_layer(index):
+            return {}
+        unit = self.order[index]
+        if self.mesh.ep == 1 and self.mesh.etp == self.mesh.size("tp"):
+            return {"data": unit.parameters}
+        experts = unit.parameters - unit.shared if self.mesh.copies > 1 else 0
+        return {among: n for among, n in (("data", unit.shared), (EXPERTS, experts)) if n}
+
+    def _ways(self, among: str) -> int:
+        return self.mesh.copies if among == EXPERTS else self.shards
 
     def _gather(self, builder: Builder, index: int, *, backward: bool) -> None:
         """Copy the shard in and gather, once; index ROOT: embedding and head."""
-        numbers = self._root() if index == ROOT else 0
-        if self._is_layer(index):
-            numbers = self.order[index].shared
-        if not numbers or (index, backward) in self.gathers:
+        if (index, backward) in self.gathers:
             return
         size, prefix = self.o.element, self._name(index, backward)
-        copy = self.o.over_lists("copy-in", numbers / self.shards, size, size, "elementwise")
-        copy = copy.called({})
         extra = 0.0 if builder.profile is None else builder.profile.gather_time
         waits = [builder.last] if builder.last else []
         if self.fsdp.prefetch:  # a buffer is free when the unit so many before has copied out
             freed = len(self.copied_out) - self.fsdp.prefetch
             waits = self.copied_out[freed : freed + 1] if freed >= 0 else []
             waits += [self.freed[index]] if backward else []
-        ready = builder.put(f"{prefix}-copy-in", copy, COPIES, waits, extra)
-        self.gathers[index, backward] = builder.collective(
-            f"{prefix}-gather", "all_gather", float(numbers * size), [ready]
-        )
+        for among, numbers in self._exchanged(index).items():
+            name = f"{prefix}{'-experts' if among == EXPERTS else ''}"
+            own = numbers / self._ways(among)
+            copy = self.o.over_lists("copy-in", own, size, size, "elementwise").called({})
+            ready = builder.put(f"{name}-copy-in", copy, COPIES, waits, extra)
+            gather = builder.collective(
+                f"{name}-gather", "all_gather", float(numbers * size), [ready], among=among
+            )
+            self.gathers.setdefault((index, backward), []).append(gather)
 
     def _copy_out(self, builder: Builder, index: int, *, backward: bool) -> None:
-        gather = self.gathers.get((index, backward))
-        if gather is None:
+        gathers = self.gathers.get((index, backward))
+        if gathers is None:
             return
-        numbers = self._root() if index == ROOT else self.order[index].shared
+        numbers = sum(self._exchanged(index).values())
         copy = self.o.elementwise("copy-out", numbers, 1, 1).called({})
-        name = builder.compute(self._name(index, backward), copy, [gather])
+        name = builder.compute(self._name(index, backward), copy, gathers)
         if index != ROOT:
             self.copied_out.append(name)
 
-    def _reduce(self, builder: Builder, prefix: str, numbers: int) -> None:
+    def _reduce(self, builder: Builder, prefix: str, index: int) -> None:
         """Gradients into one buffer, behind the reduce-scatter before; then their own."""
-        copy = self.o.elementwise("copy-in", numbers, 1, 1).called({})
         extra = 0.0 if builder.profile is None else builder.profile.reduce_time
-        waits = [self.reduced] if self.reduced else []
-        ready = builder.compute(prefix, copy, waits, extra)
-        self.reduced = builder.collective(
-            f"{prefix}-scatter", "reduce_scatter", float(numbers * self.o.element), [ready]
-        )
+        for among, numbers in self._exchanged(index).items():
+            name = f"{prefix}{'-experts' if among == EXPERTS else ''}"
+            copy = self.o.elementwise("copy-in", numbers, 1, 1).called({})
+            waits = [self.reduced] if self.reduced else []
+            ready = builder.compute(name, copy, waits, extra)
+            size = float(numbers * self.o.element)
+            self.reduced = builder.collective(
+                f"{name}-scatter", "reduce_scatter", size, [ready], among=among
+            )
+            if self.mesh.size("dp_replicate") > 1:
+                own = size / self._ways(among)
+                waits = [self.reduced]
+                summed = builder.collective(
+                    f"{name}-sum", "all_reduce", own, waits, among="replicate"
+                )
+                self.summed.append(summed)
 
     def _name(self, index: int, backward: bool) -> str:
         unit = "root" if index == ROOT else str(index)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from c3sim.iterations.shares import FURTHER
+from c3sim.iterations.stages import Stage
 from c3sim.result import Result
 
 if TYPE_CHECKING:
@@ -20,13 +21,15 @@ class IterationResult(Result):
     compute_s         wall time without communication
     communication_s   that of the collectives alone, one after the other
     parts             what the wall time adds up from [s]: operator classes (communication: where
-                      no operator runs), launches, waiting, bubbles, idle (shares.py)
+                      no operator runs), launches, waiting, bubbles, stages, idle (shares.py); of
+                      a pipeline the mean over its stages
     tokens_per_s      of all replicas
     mfu               FLOP of the model (nothing done again) by what the matrix units of all GPUs
                       do in the wall time at full clock
     memory_bytes      of the GPU that needs most; *fits* its memory
     host_s            host thread busy with the launches; *host_bound*: they take longest
     layers            of one GPU; *simulated* of them, the others add as much
+    stages            of a pipeline: what each does, how long it waits, its memory
 
     In *overlap*, communication that was launched and has all that it waits for counts as waited
     for; *stretched_s* is the time that operators run longer than without communication.
@@ -42,6 +45,7 @@ class IterationResult(Result):
     layers: int
     simulated: int
     parts: Mapping[str, float]
+    stages: tuple[Stage, ...] = ()
 
     def classes_frame(self) -> pd.DataFrame:
         """A row per operator class and further part: *busy_s*, *exposed_s*, *part_s*, and its

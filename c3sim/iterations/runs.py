@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from math import inf
+from typing import Any
 
 from c3sim.iterations.build import Built
 from c3sim.iterations.builder import COMMUNICATION
@@ -29,6 +30,10 @@ class Numbers:
     stretched: float = 0.0
     waited: float = 0.0
     host: float = 0.0
+    forward: float = 0.0
+    """of *wall*, until the forward pass has ended"""
+    weights: float = 0.0
+    """kernels of gradients of weights, one after the other"""
     busy: dict[str, float] = field(default_factory=dict)
     exposed: dict[str, float] = field(default_factory=dict)
     account: dict[str, float] = field(default_factory=dict)
@@ -60,12 +65,30 @@ class Numbers:
             stretched=line("stretched", -inf),  # operators may run quicker than without
             waited=line("waited"),
             host=line("host"),
+            forward=line("forward"),
+            weights=line("weights"),
             busy=lines("busy"),
             exposed=lines("exposed"),
             account=lines("account"),
             once=lines("once"),
             parts=adding_up(lines("parts"), wall),
         )
+
+
+def added(terms: Sequence[tuple[Numbers, float]]) -> Numbers:
+    """The sum of so many times each of the figures."""
+    total: dict[str, Any] = {}
+    for each in fields(Numbers):
+        values = [(getattr(numbers, each.name), times) for numbers, times in terms]
+        if each.type == "float":
+            total[each.name] = sum(value * times for value, times in values)
+            continue
+        entries: dict[str, float] = {}
+        for value, times in values:
+            for name, amount in value.items():
+                entries[name] = entries.get(name, 0.0) + amount * times
+        total[each.name] = entries
+    return Numbers(**total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +152,8 @@ class Runs:
             stretched=busy - alone,
             waited=self._waited(self.whole),
             host=self.built.host,
+            forward=forward_end(self.built, self.whole),
+            weights=weights_busy(self.built, self.whole),
             busy={name: shares[name][0] for name in CLASSES},
             exposed={name: shares[name][1] for name in CLASSES},
             account=account,
@@ -152,15 +177,46 @@ class Runs:
         return replace(numbers_of(self.built, run), waited=self._waited(run))
 
 
+def of_copy(node: Node, workload: Workload, private: frozenset[str] = frozenset()) -> Numbers:
+    """Figures of nothing but a copy, which its operators wait for."""
+    run = simulate(node, workload, energy=True, private=private)
+    end, own = run.end, {COMMUNICATION: run.end}
+    account = {name: joules for name, joules in run.account.items() if name != IDLE}
+    every = dict.fromkeys(CLASSES, 0.0)
+    return Numbers(
+        wall=end,
+        communication=end,
+        waited=end,
+        busy=every | own,
+        exposed=every | own,
+        account=account,
+        parts=own,
+    )
+
+
 def numbers_of(built: Built, run: Run) -> Numbers:
     """Figures of *run*, of both sides: wall time, host, busy and exposed classes."""
     shares = busy_and_exposed(run, built.classes)
     return Numbers(
         wall=run.end,
         host=built.host,
+        forward=forward_end(built, run),
+        weights=weights_busy(built, run),
+        parts=parts_of_step(run, built.classes),
         busy={name: shares[name][0] for name in CLASSES},
         exposed={name: shares[name][1] for name in CLASSES},
     )
+
+
+def forward_end(built: Built, run: Run) -> float:
+    """Seconds until the forward pass has ended on every GPU."""
+    return max((t.end for (name, _), t in run.times.items() if name == built.turned), default=0.0)
+
+
+def weights_busy(built: Built, run: Run) -> float:
+    """Seconds of kernels that make gradients of weights, on the first GPU."""
+    times = run.times
+    return sum(times[name, 0].end - times[name, 0].start for name in built.weights)
 
 
 def launched(workload: Workload, *, eager: bool) -> Workload:

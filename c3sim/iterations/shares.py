@@ -9,6 +9,7 @@ Every moment of the slowest GPU belongs to
     waiting                where nothing runs until a collective does: its launch, and GPUs that
                            come later
     bubbles                of a pipeline, while it fills and drains
+    stages                 of a pipeline, while a stage waits for others that take longer
     idle                   where nothing runs and nothing follows
 """
 
@@ -23,7 +24,10 @@ from c3sim.spec.task import Operator
 
 COMMUNICATION = "communication"
 #: Parts that are no class of operators.
-LAUNCHES, WAITING, BUBBLES, IDLE = FURTHER = ("launches", "waiting", "bubbles", "idle")
+LAUNCHES, WAITING, BUBBLES, STAGES, IDLE = FURTHER = (
+    *("launches", "waiting", "bubbles"),
+    *("stages", "idle"),
+)
 
 
 def parts_of_step(run: Run, classes: Mapping[str, Operator]) -> dict[str, float]:
@@ -58,9 +62,3 @@ def adding_up(parts: Mapping[str, float], wall: float) -> dict[str, float]:
     """
     total = sum(parts.values())
     return {name: time * wall / total for name, time in parts.items()} if total else {}
-
-
-def with_bubbles(parts: Mapping[str, float], wall: float, batches: int) -> dict[str, float]:
-    """Those of all micro batches of a pipeline that takes *wall* s; the optimizer runs once."""
-    every = {name: time * (1 if name == "optimizer" else batches) for name, time in parts.items()}
-    return {**every, BUBBLES: max(0.0, wall - sum(every.values()))}

@@ -57,11 +57,12 @@ class Op:
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A collective of *size* bytes between operators. It waits for the one before it; the next one
-    waits for it, after *beside* operators that need not. *among*: groups of GPUs (mesh.py).
+    waits for it, after *beside* operators that need not. *among*: groups of GPUs (mesh.py). shift:
+    each GPU sends so much to the next of its group.
     """
 
     name: str
-    op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    op: Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "shift"]
     size: float
     beside: int = 0
     among: str = "tensor"

@@ -7,10 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from c3sim.iterations.layers import Layer, Share
+from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
-from c3sim.spec.models import Transformer
+from c3sim.spec.models import LayerKind, Transformer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +27,12 @@ class Unit:
     parameters: int = 0
     shared: int = 0
     network: int = 0
+
+    @property
+    def flops(self) -> float:
+        """FLOP that the model needs for it, both ways."""
+        steps = (*self.forward, *self.backward)
+        return sum(step.flops for step in steps if isinstance(step, Op))
 
     def pieces(self, count: int) -> tuple[Unit, ...]:
         """A layer whole, or its attention and its network, which begins with the second norm."""
@@ -57,30 +64,35 @@ class Unit:
         return attention, network
 
 
+NOTHING = Unit(name="nothing", forward=())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Units:
-    """*layer* stands for *layers* equal ones between *start* and *end*."""
+    """*each* layer between *start* and *end*, in order; those of one kind are one object."""
 
     start: Unit
-    layer: Unit
-    layers: int
+    each: tuple[Unit, ...]
     end: Unit
+
+    @property
+    def layer(self) -> Unit:
+        """The last layer, of the kind that most are of."""
+        return self.each[-1] if self.each else NOTHING
+
+    @property
+    def layers(self) -> int:
+        return len(self.each)
 
     @property
     def parameters(self) -> int:
         """Parameters of one GPU, all unsharded."""
-        return self.start.parameters + self.layers * self.layer.parameters + self.end.parameters
+        return sum(unit.parameters for unit in (self.start, *self.each, self.end))
 
     @property
     def flops(self) -> float:
         """FLOP that the model needs on one GPU, work that is done again left out."""
-        each = [(self.start, 1), (self.layer, self.layers), (self.end, 1)]
-        return sum(
-            count * step.flops
-            for unit, count in each
-            for step in (*unit.forward, *unit.backward)
-            if isinstance(step, Op)
-        )
+        return sum(unit.flops for unit in (self.start, *self.each, self.end))
 
 
 def transformer_units(
@@ -89,34 +101,44 @@ def transformer_units(
     share: Share,
     layers: int,
     *,
+    first: int = 0,
     head: bool,
     generates: bool,
 ) -> Units:
-    """*layers* of *model*; *head*: embedding, output head and loss too; *generates*: the head is
-    run for the last token of each sequence, without a loss.
+    """*layers* of *model* from the layer *first* on; *head*: embedding, output head and loss too;
+    *generates*: the head is run for the last token of each sequence, without a loss.
     """
-    layer = Layer(operators, model, share)
-    backward = tuple(layer.backward()) if share.training else ()
-    own = _own_parameters(model, share)
-    network = model.experts // share.expert * model.network_weights // share.tensor
-    one = Unit(
+    kinds = [model.kind_of(index) for index in range(first, first + layers)]
+    units = {kind: layer_unit(operators, model, share, kind) for kind in dict.fromkeys(kinds)}
+    each = tuple(units[kind] for kind in kinds)
+    if not head:
+        return Units(start=NOTHING, each=each, end=NOTHING)
+    ends = _Ends(operators, model, share, generates)
+    return Units(start=ends.start(), each=each, end=ends.end())
+
+
+def layer_unit(operators: OperatorSet, model: Transformer, share: Share, kind: LayerKind) -> Unit:
+    """A layer of that *kind*."""
+    layer = Layer(operators, model, share, kind)
+    own, network = _parameters(layer.model, share)
+    return Unit(
         name="layer",
         forward=tuple(layer.forward()),
-        backward=backward,
+        backward=tuple(layer.backward()) if share.training else (),
         parameters=own + network,
-        shared=own + (network if model.experts == 1 else 0),
+        shared=own + (network if layer.model.experts == 1 else 0),
         network=network,
     )
-    if not head:
-        nothing = Unit(name="nothing", forward=())
-        return Units(start=nothing, layer=one, layers=layers, end=nothing)
-    ends = _Ends(operators, model, share, generates)
-    return Units(start=ends.start(), layer=one, layers=layers, end=ends.end())
 
 
-def _own_parameters(model: Transformer, share: Share) -> int:
-    """Parameters of a layer's attention, router and vectors on one GPU."""
-    return model.shared_weights // share.tensor + sum(model.vectors)
+def _parameters(model: Transformer, share: Share) -> tuple[int, int]:
+    """Parameters of a layer on one GPU: all but its network or experts, and those."""
+    held, biases = model.experts // share.expert, 0
+    parts = share.of_expert if model.experts > 1 else share.tensor
+    if "network" in model.biases and not model.bias:
+        biases = (2 if model.gated else 1) * model.ffn + model.hidden
+    own = model.shared_weights // share.tensor + sum(model.vectors) - model.experts * biases
+    return own, held * (model.network_weights // parts + biases)
 
 
 class _Ends:

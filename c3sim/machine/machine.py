@@ -34,7 +34,6 @@ from c3sim.machine.state import (
     held_by_stores,
 )
 from c3sim.machine.traffic import Traffic
-from c3sim.models.arbitration import least_weight
 from c3sim.models.cache_lines import Lines, row_misses, stall_rule, taken
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
@@ -150,7 +149,6 @@ class Machine:
             compute_units=asked.compute_units,
             computing=asked.compute_units if traffic.core_energy else 0.0,
             stores=self._store_load(traffic) if traffic.stored else None,
-            behind=asked.behind,
         )
         tags = FlowTags(
             task="",
@@ -170,9 +168,7 @@ class Machine:
         )
         return Given(
             cap=_by_states(rate, group) if callable(asked.cap) else asked.cap,
-            weight=max(full, LEAST_WEIGHT)
-            * request_latency(self.node, traffic)
-            * least_weight(self.node.gpu, asked.behind),
+            weight=max(full, LEAST_WEIGHT) * request_latency(self.node, traffic),
             amounts=tuple(self._drawing.with_answers(amounts, group, here, traffic).items()),
             narrowest=narrowest,
             tags=tags,

@@ -15,7 +15,6 @@ from c3sim.engine.flow import Flow
 from c3sim.machine.energy import Bill
 from c3sim.machine.governor import Governor
 from c3sim.machine.traffic import Traffic
-from c3sim.models.arbitration import admitted_share, least_admitted
 from c3sim.models.cache_lines import Lines
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
@@ -30,8 +29,7 @@ class GpuState(NamedTuple):
 
     *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
     memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
-    *kept*: share of its rate that a kernel keeps behind stores to peers. *admitted*: share of its
-    time in which memory takes requests that it serves behind compute's. *stalled*: part of the
+    *kept*: share of its rate that a kernel keeps behind stores to peers. *stalled*: part of the
     misses that wait for a line of the last shared cache. *computing*: share of the compute units
     on which arithmetic runs.
     """
@@ -40,7 +38,6 @@ class GpuState(NamedTuple):
     memory: float
     load: float = 0.0
     kept: float = 1.0
-    admitted: float = 1.0
     stalled: float = 0.0
     computing: float = 0.0
 
@@ -80,7 +77,6 @@ class Declared(NamedTuple):
     compute_units: float
     computing: float  # those of them on which arithmetic runs
     stores: StoreLoad | None
-    behind: bool  # whether memory serves compute units before it
 
 
 def held_by_stores(cap: Rate) -> Rate:
@@ -190,7 +186,6 @@ class _Loading(NamedTuple):
     through_ports: float
     memory_time: float
     l2_time: float
-    behind: bool
     freely: Rate | None
 
 
@@ -198,7 +193,7 @@ def _by_bound(flows: Sequence[Declared], bounds: Sequence[int]) -> list[list[_Lo
     """Loads of *flows*, together those with equal numbers in *bounds*."""
     grouped: list[list[_Loading]] = [[] for _ in range(len(set(bounds)))]
     for f, bound in zip(flows, bounds, strict=True):
-        load = f.memory_time, f.l2_time, f.behind, f.freely
+        load = f.memory_time, f.l2_time, f.freely
         grouped[bound].append(_Loading(f.rate, f.clocked, f.full, f.through_ports, *load))
     return grouped
 
@@ -242,10 +237,10 @@ class StateByClock:
         self.states: dict[float, GpuState] = {}
         self._watts: dict[float, float] = {}
         self._within: dict[tuple[float, float], float] = {}
-        self._kinds = list(dict.fromkeys(drawing))
+        kinds = {flow: number for number, flow in enumerate(dict.fromkeys(drawing))}
+        self._kinds = list(kinds)
         self._drawing = [
-            (flow.load, self._kinds.index(flow), bound)
-            for flow, bound in zip(drawing, bounds, strict=True)
+            (flow.load, kinds[flow], bound) for flow, bound in zip(drawing, bounds, strict=True)
         ]
         self._bounds = len(set(bounds))
         self._loading = _by_bound(loading, loading_bounds)
@@ -290,10 +285,10 @@ class StateByClock:
 
     def _state(self, clock: float) -> GpuState:
         gpu, soft = self.gpu, self.gpu.hbm.saturation_exponent
-        load, l2, behind, above, undisturbed = 0.0, 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+        load, l2, above, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
         for flows, free in zip(self._loading, self._freely, strict=True):
             of_one, limited = 0.0, False
-            for rate_in, clocked, full, most, memory_time, l2_time, is_behind, freely in flows:
+            for rate_in, clocked, full, most, memory_time, l2_time, freely in flows:
                 demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
                 if demand > most:
                     demand = most
@@ -301,20 +296,16 @@ class StateByClock:
                 l2 += demand * l2_time / clock  # the L2s run at the engine clock
                 of_one += demand * (memory_time + l2_time / clock)
                 limited = limited or freely is not None or (clocked and most < full)
-                if is_behind:
-                    behind += demand * memory_time
             least = clock * free  # rates follow the clock at most
             if limited and of_one > least * served_share(least, gpu.hbm.saturation_exponent):
                 above += self._above(flows, of_one, clock)
-        admitted = admitted_share(gpu, load - behind) if behind else 1.0
-        forced = least_admitted(gpu) if behind else 0.0
-        felt = load_behind(load - behind * (1.0 - forced), self._first) + l2 + above
+        felt = load_behind(load, self._first) + l2 + above
         memory, held = served_share(felt, soft), 1.0
         if self._storing:
             asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
             held = kept(gpu, asked)
         stalled = self._stalled(load, memory)
-        return GpuState(clock, memory, load, held, admitted, stalled, self._computing)
+        return GpuState(clock, memory, load, held, stalled, self._computing)
 
     def _above(self, flows: Sequence[_Loading], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""
@@ -390,8 +381,7 @@ class Asked(NamedTuple):
     compute_units: float = 0.0
     share: float = 1.0  # of what its kernel has running, so that parts declare parts
     sharers: int = 1  # flows like it on its ports; memory sees only what its part of them takes
-    first: bool = False  # memory serves it before what compute units ask for,
-    behind: bool = False  # or after that
+    first: bool = False  # memory serves it before what compute units ask for
     clocked: bool = True  # whether *cap* follows the clock as well
 
 

@@ -34,7 +34,7 @@ from c3sim.models.collective_counts import (
     shot_primitives,
     shot_step_time,
 )
-from c3sim.models.groups import Group, group_of
+from c3sim.models.groups import Group, Span, group_of, span_of
 from c3sim.models.links import Hop, link_to, rate_both_ways, ring_ports, route
 from c3sim.models.network import hop_latency, network, shared_rate
 from c3sim.models.phase import Level, PhasePlan, Ranks, ranks_of
@@ -57,9 +57,10 @@ def plan_phase(
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
-    group = group_of(node, task) if level == "node" else None
+    whole, span = span_of(node, None), span_of(node, group_of(node, task))
+    group = span.inside if span.inside != whole.inside and level != "rail" else None
     library = node.collective_library(task.backend)
-    ranks = ranks_of(node, level, algorithm, group)
+    ranks = ranks_of(span, level, algorithm)
     wire, rules = library.protocols[protocol], library.channels
     counts = COUNTS[task.op, algorithm](ranks.count)
     sent = counts.sent * (task.size / ranks.count)
@@ -73,7 +74,8 @@ def plan_phase(
     paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm, group)
     if ranks.over_nics:
         message = sent * ranks.over_nics / counts.steps
-        link_rate = min(link_rate, _nic_rate(node, wire, ranks, message) / ranks.over_nics / lanes)
+        nic = _nic_rate(node, wire, ranks, span, message)
+        link_rate = min(link_rate, nic / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task, algorithm, ranks, wire.efficiency * evenness)
     per_cycle = _bytes_per_cycle(library, task.op, algorithm)
     if algorithm == "switch" and library.switch_reduction is not None:
@@ -104,6 +106,7 @@ def plan_phase(
         network=ranks.over_nics / wire.efficiency,
         peers=ranks.peers,
         group=group,
+        span=span if span != whole else None,
         by_nic=ranks.over_nics,
         primitives=primitives,
     )
@@ -111,7 +114,7 @@ def plan_phase(
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
     slices = 0 if algorithm in SHOTS else slices
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
-    flight, steps = _steps(node, wire, task.op, algorithm, ranks, in_turn)
+    flight, steps = _steps(node, wire, task.op, algorithm, ranks, span, in_turn)
     if algorithm in SHOTS:  # flags in place of what a step of the library takes
         steps = counts.steps * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
@@ -250,18 +253,19 @@ def local_ports(
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 
-def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, step_bytes: float) -> float:
+def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, span: Span, step_bytes: float) -> float:
     """Payload B/s of a GPU's NIC. A host thread posts a message per receiver and step, one after
     the other: at most message / post time.
     """
     rate = shared_rate(node) * wire.efficiency
-    receivers = {"next": 1, "rail": node.nodes - 1, "all": node.ranks - node.gpus}[ranks.peers]
+    others = span.size - span.inside.size
+    receivers = {"next": 1, "rail": span.between.size - 1, "all": others}[ranks.peers]
     post_time = network(node).post_time
     return min(rate, step_bytes / receivers / post_time) if post_time else rate
 
 
 def _steps(
-    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks, count: int
+    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks, span: Span, count: int
 ) -> tuple[float, float]:
     """Seconds on the links, and of channel work, of the *count* steps that follow one another.
 
@@ -274,7 +278,7 @@ def _steps(
         return count * latency, count * step
     steps = COUNTS[op, algorithm](ranks.count).steps
     far = ranks.over_nics if algorithm == "ring" else 1.0
-    flight = steps * (far * hop_latency(node, ranks.peers) + (1.0 - far) * latency)
+    flight = steps * (far * hop_latency(node, ranks.peers, span) + (1.0 - far) * latency)
     work = steps * (step + far * network(node).step_latency)
     further = count - steps
     return flight + further * (1.0 - ranks.over_nics) * latency, work + further * step

@@ -8,7 +8,8 @@ accesses to memory take 1 + x times as long:
 
 - Pull (the engine reads from a peer): it waits for its data, where a push waits only for the
   acknowledgement; ``remote_read_bytes_in_flight`` says how many bytes it keeps in flight.
-- Bytes on the link that are not payload (headers, requests): the engine's ``link_efficiency``.
+- Bytes on the link that are not payload (headers, requests), against those of kernels' copies, of
+  which ``links.bandwidth`` is: the engine's ``link_efficiency``.
 - A copy within the GPU crosses no link. Where several data paths share it (``local_bandwidth``),
   each keeps its own bytes in flight.
 - A broadcast reads each byte once and writes it twice; ``broadcast_bandwidth`` counts what it

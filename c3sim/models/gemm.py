@@ -105,6 +105,11 @@ class _Shape(NamedTuple):
     k: int
     batch: int
     element: int  # bytes
+    each: tuple[int, ...]  # rows of each product of the batch; empty: m
+
+    def row_tiles(self, tile: int) -> tuple[int, ...]:
+        """Tiles down each product, of the batch or of all alike."""
+        return tuple(ceil(rows / tile) for rows in self.each) or (ceil(self.m / tile),)
 
 
 def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
@@ -131,7 +136,8 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
         shared_cache=gpu.shared_cache,
         next_kernel=gpu.kernels.gap + REDUCTION_LOADS * gpu.hbm.latency,
     )
-    shape = _Shape(task.m, task.n, task.k, task.batch, DTYPE_BYTES[task.dtype])
+    element = DTYPE_BYTES[task.dtype]
+    shape = _Shape(task.m, task.n, task.k, task.batch, element, task.rows)
     library = gpu.gemm_library(task.library)
     return _plan(machine, library, shape, task.macro_tile, task.schedule or library.schedule)
 
@@ -144,7 +150,7 @@ def _plan(
     macro_tile: tuple[int, int] | None,
     schedule: str,
 ) -> GemmPlan:
-    m, n, k, batch, element = shape
+    m, n, k, batch, element, _ = shape
     operands = (m * k + k * n) * element * batch
     memory_rate = machine.memory * library.memory_efficiency
     results = m * n * element * batch
@@ -172,7 +178,8 @@ def _splits(
     """Numbers of parts of K to try: one, and those that give every CU one tile, or two."""
     if schedule == "stream_k" or library.split_depth is None:
         return [1]
-    tiles = ceil(shape.m / tile[0]) * ceil(shape.n / tile[1]) * shape.batch
+    down = sum(shape.row_tiles(tile[0])) * (1 if shape.each else shape.batch)
+    tiles = down * ceil(shape.n / tile[1])
     most = min(library.split_k, shape.k // library.split_depth or 1)
     wanted = (machine.units // tiles, 2 * machine.units // tiles)
     return sorted({1, *(max(1, min(most, split)) for split in wanted)})
@@ -203,8 +210,9 @@ def _tile_plan(
     stages = _stages(machine, library, sides)
     lds = float(min(machine.lds, sides * library.slice_bytes * stages))
     registers = library.registers or _registers(machine, library, tile)
-    rows, columns = ceil(shape.m / tile[0]), ceil(shape.n / tile[1])
-    cluster, padded = _cluster(rows, columns, tile, library.cluster)
+    columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
+    cluster, _ = _cluster(max(each), columns, tile, library.cluster)
+    padded = sum(_cluster(rows, columns, tile, library.cluster)[1] for rows in each)
     fitting = (
         int(machine.lds // lds),
         machine.registers // registers,
@@ -213,7 +221,7 @@ def _tile_plan(
     return GemmPlan(
         tile=tile,
         split_k=split,
-        tiles=padded * split * shape.batch,
+        tiles=padded * split * (1 if shape.each else shape.batch),
         schedule=schedule,
         issue=flops / machine.flops_per_cycle / machine.clock / part,
         feed=sides * depth * shape.element / library.operand_feed,

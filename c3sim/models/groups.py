@@ -4,6 +4,10 @@ Groups of s GPUs, t apart, divide all GPUs as the axes of a device mesh do: GPU 
 j = (g div t) mod s of its group, which begins at g - j t. All groups do the same, so that one GPU
 can stand for all: renumbered by place in their groups, the GPUs of a full mesh or a switch are
 alike. Two groups use no link of each other's: a group uses the links between its members only.
+
+On N nodes of n GPUs a group is m members in each of some nodes: one (t >= n, on the rails), all
+(s t <= n), or m = n / t in s / m nodes. What goes between nodes stays on the rails of its members,
+and all groups share the network.
 """
 
 from __future__ import annotations
@@ -58,9 +62,40 @@ def group_of(node: Node, task: Collective) -> Group | None:
     return Group(task.group, task.stride)
 
 
-def on_rails(node: Node, group: Group) -> bool:
-    """True if a group is a GPU of every node, in the same place of each."""
-    return node.nodes > 1 and group == (node.nodes, node.gpus)
+class Span(NamedTuple):
+    """Where the members of a group are: *inside* each of its nodes, and its nodes (*between*)."""
+
+    inside: Group
+    between: Group
+
+    @property
+    def size(self) -> int:
+        return self.inside.size * self.between.size
+
+
+def span_of(node: Node, group: Group | None) -> Span:
+    """Members of *group* (None: all GPUs) in a node, and its nodes, so many apart."""
+    gpus = node.gpus
+    if group is None:
+        return Span(Group(gpus), Group(node.nodes))
+    size, stride = group
+    if stride >= gpus:
+        return Span(Group(1), Group(size, stride // gpus))
+    if size * stride <= gpus:
+        return Span(Group(size, stride), Group(1))
+    inside = gpus // stride
+    return Span(Group(inside, stride), Group(size // inside))
+
+
+def divides(node: Node, group: Group) -> bool:
+    """True if every group of such has as many members in each of its nodes."""
+    size, stride = group
+    if node.ranks % (size * stride):
+        return False
+    inside, between = span_of(node, group)
+    if inside.size == 1:
+        return stride % node.gpus == 0
+    return node.gpus % (inside.size * inside.stride) == 0 and inside.size * between.size == size
 
 
 def ranks_in(node: Node, task: Collective) -> int:

@@ -45,7 +45,7 @@ from c3sim.models.collective import (
     plan_phase,
 )
 from c3sim.models.collective_counts import ALGORITHMS, SHOTS
-from c3sim.models.groups import group_of, on_rails
+from c3sim.models.groups import group_of, span_of
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
 from c3sim.spec.hardware import Node
@@ -104,10 +104,10 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
 
     Raises KeyError for an algorithm that the operation does not have (checked on input).
     """
-    group = group_of(node, task)
-    if group is not None and on_rails(node, group):
+    inside, between = span_of(node, group_of(node, task))
+    if inside.size == 1 and between.size > 1 and node.gpus > 1:
         return _on_rails(node, task)
-    if node.nodes == 1 or group is not None:  # nothing is left of phases
+    if between.size == 1:  # nothing is left of phases
         hierarchical = task.algorithm == "hierarchical"
         alone = task.model_copy(update={"algorithm": None}) if hierarchical else task
         return flat(plan_in_node(node, alone), task.chunks)
@@ -138,7 +138,7 @@ class Plans:
 
 
 def _on_rails(node: Node, task: Collective) -> CollectivePlan:
-    """Phase among one GPU of every node."""
+    """Phase among GPUs in the same place of several nodes."""
     library = node.collective_library(task.backend)
     between = ("ring", "direct") if task.op != "all_to_all" else ("direct",)
     phases = [
@@ -191,8 +191,9 @@ def _hierarchical(
     channels = channels_of(library, task)
     parts = task.chunks * ceil(parts / task.chunks)
     phases: list[PhasePlan] = []
+    inside = span_of(node, group_of(node, task)).inside
     for level, op in PHASES[task.op]:
-        share = node.gpus if level == "rail" and op != "all_to_all" else 1
+        share = inside.size if level == "rail" and op != "all_to_all" else 1
         part = task.model_copy(
             update={
                 "op": op,
@@ -204,8 +205,9 @@ def _hierarchical(
         )
         if level == "rail":
             phases.append(plan_phase(node, part, between, protocol, level=level))
-        elif node.gpus > 1:
-            phases.append(plan_in_node(node, part, launch=0.0))
+        elif inside.size > 1:
+            own = part.model_copy(update={"group": inside.size, "stride": inside.stride})
+            phases.append(plan_in_node(node, own, launch=0.0))
     if parts > 1:
         total = sum(phase.sent for phase in phases)
         phases = [phase.beside_others(total) for phase in phases]

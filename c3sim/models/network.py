@@ -15,6 +15,8 @@ follows from its peers, with N nodes of which *m* share its leaf, and *k* GPUs o
     rail     every node, same place:       (N - m) / (N - 1)
     all      every GPU of other nodes:     1 - same / ((N - 1) g), same = (m - 1) k on rails,
              (m - 1) g in racks
+
+Of a group N, m, g and k count its own nodes and members.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from __future__ import annotations
 from typing import Literal
 
 from c3sim.models.capacity import Capacity, Port, of_gpu
+from c3sim.models.groups import Span, span_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.parts import ScaleOut
 
@@ -90,31 +93,43 @@ def same_leaf(node: Node, one: int, other: int) -> bool:
     return leaf_of(node, one) == leaf_of(node, other)
 
 
-def crossing_share(node: Node, gpu: int, peers: Peers) -> float:
-    """Share of what *gpu* sends to GPUs of other nodes that crosses the spine."""
-    nodes, near = node.nodes, _nodes_on_leaf(node, gpu)
+def crossing_share(node: Node, gpu: int, peers: Peers, span: Span | None = None) -> float:
+    """Share of what *gpu* sends to GPUs of other nodes, of its group's *span* (None: of all), that
+    crosses the spine.
+    """
+    inside, between = span or span_of(node, None)
+    nodes = between.size
+    near = min(nodes, max(1, _nodes_on_leaf(node, gpu) // between.stride))
+    if nodes == 1:
+        return 0.0
     if peers == "next":
         return 1.0 / near if nodes > near else 0.0
     if peers == "rail":
         return (nodes - near) / (nodes - 1)
-    same = (near - 1) * gpus_per_leaf(node, gpu) // near
-    return 1.0 - same / ((nodes - 1) * node.gpus)
+    # those of a node that are on the rail of one: all in racks, and where rails share a NIC
+    beside = gpus_per_leaf(node, gpu) // _nodes_on_leaf(node, gpu)
+    same = (near - 1) * min(inside.size, max(1, beside // inside.stride))
+    return 1.0 - same / ((nodes - 1) * inside.size)
 
 
-def hop_latency(node: Node, peers: Peers) -> float:
+def hop_latency(node: Node, peers: Peers, span: Span | None = None) -> float:
     """Seconds of a step between nodes: of a ring the mean over its hops, else of the longest."""
-    wide = network(node)
+    wide, of = network(node), span or span_of(node, None)
     if peers == "next":
-        leaves = -(-node.nodes // wide.nodes_per_leaf)
-        further = leaves / node.nodes if leaves > 1 else 0.0
+        nodes, stride = of.between
+        leaves = -(-nodes * stride // wide.nodes_per_leaf)
+        further = min(leaves, nodes) / nodes if leaves > 1 else 0.0
     else:
-        further = float(any(crossing_share(node, gpu, peers) > 0 for gpu in (0, node.ranks - 1)))
+        ends = (0, node.ranks - 1)
+        further = float(any(crossing_share(node, gpu, peers, of) > 0 for gpu in ends))
     return wide.latency + further * wide.spine_latency
 
 
-def mirrored(node: Node, gpu: int, peers: Peers, size: float) -> tuple[Draw, ...]:
+def mirrored(
+    node: Node, gpu: int, peers: Peers, size: float, span: Span | None = None
+) -> tuple[Draw, ...]:
     """Draws of *gpu* for *size* bytes that every GPU sends to *peers*; as much arrives."""
-    return _draws(gpu, gpu, size, crossing_share(node, gpu, peers) * size)
+    return _draws(gpu, gpu, size, crossing_share(node, gpu, peers, span) * size)
 
 
 def point_to_point(node: Node, source: int, destination: int, size: float) -> tuple[Draw, ...]:

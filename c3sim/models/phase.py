@@ -15,17 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from c3sim.models.groups import Group
+from c3sim.models.groups import Group, Span
 from c3sim.models.links import Hop, soft_minimum
 from c3sim.models.network import Peers
-from c3sim.spec.hardware import Node
 
 Level = Literal["node", "rail", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
-    """The GPUs of one phase: of a node, of a rail (one of each node), or all of all nodes."""
+    """The GPUs of one phase: of a node, of a rail (one of each node), or all of all nodes; of a
+    group its members.
+    """
 
     level: Level
     count: int
@@ -33,20 +34,20 @@ class Ranks:
     peers: Peers = "next"  # whom it goes to
 
 
-def ranks_of(node: Node, level: Level, algorithm: str, group: Group | None = None) -> Ranks:
-    """The ranks of a phase on *level* by *algorithm*; on level ``node`` perhaps of a *group*.
+def ranks_of(span: Span, level: Level, algorithm: str) -> Ranks:
+    """The ranks of a phase on *level* by *algorithm*, of a group of that *span*.
 
     A flat ring passes all GPUs of a node before it leaves it, so 1/g of its bytes go over NICs (a
     full mesh of g GPUs, g even, splits into g such paths); flat direct sends straight to every
     peer, n - g of n - 1 of them in other nodes.
     """
     if level == "node":
-        return Ranks(level=level, count=node.gpus if group is None else group.size)
+        return Ranks(level=level, count=span.inside.size)
     ring = algorithm == "ring"
     if level == "rail":
         peers: Peers = "next" if ring else "rail"
-        return Ranks(level=level, count=node.nodes, over_nics=1.0, peers=peers)
-    gpus, ranks = node.gpus, node.ranks
+        return Ranks(level=level, count=span.between.size, over_nics=1.0, peers=peers)
+    gpus, ranks = span.inside.size, span.size
     over_nics = 1.0 / gpus if ring else (ranks - gpus) / (ranks - 1)
     return Ranks(level=level, count=ranks, over_nics=over_nics, peers="next" if ring else "all")
 
@@ -82,7 +83,8 @@ class PhasePlan:
     connections: int = 0  # steps and peers of a channel: what a first call has to find
     network: float = 0.0  # wire bytes between nodes per payload byte sent, each direction
     peers: Peers = "next"  # whom those go to
-    group: Group | None = None  # on level ``node``; paths are then those of GPU 0
+    group: Group | None = None  # in a node; paths are then those of GPU 0
+    span: Span | None = None  # of the group whose bytes go over the network; None: of all GPUs
     by_nic: float = 0.0  # memory bytes that NICs read, and write, per payload byte sent
     # of each primitive: (s of a channel, bytes sent), per payload byte sent in all of them
     primitives: tuple[tuple[float, float], ...] = ()

@@ -40,8 +40,7 @@ from typing import NamedTuple
 
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.parts import PolicyCost, RemoteStores
-from c3sim.spec.task import StorePolicy, Stores
-from c3sim.spec.workload import Gemm
+from c3sim.spec.task import AtOwners, StorePolicy, Stores
 
 
 class TileTime(NamedTuple):
@@ -78,7 +77,7 @@ def tile_time(node: Node, task: Stores, tile: float, per_die: int) -> TileTime:
     return TileTime(tile / (cost.bandwidth * clock), wait + release, release, turn)
 
 
-def sight_time(gpu: Gpu, producer: Stores | Gemm) -> float:
+def sight_time(gpu: Gpu, producer: Stores | AtOwners) -> float:
     """Seconds until a kernel that awaits *producer* sees that one of its tiles has finished."""
     flagged = producer.publish == "flag" and gpu.remote_stores is not None
     return remote_stores(gpu).flag_time if flagged else 0.0

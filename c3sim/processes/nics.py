@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from c3sim.machine.machine import POSTS
 from c3sim.machine.state import Asked
 from c3sim.machine.traffic import Traffic
 from c3sim.models.network import (
@@ -27,7 +28,11 @@ from c3sim.models.network import (
 )
 from c3sim.processes.plan import Context
 from c3sim.spec.hardware import Node
+from c3sim.spec.task import Posting
 from c3sim.spec.workload import Copy
+
+#: Work requests of a put by a kernel: the bytes, then a flag that the queue keeps behind them.
+PUT_AND_FLAG = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,16 @@ class NicQueue:
         """The host thread posts it; *arrived()* when it is seen at the other end."""
         time = transfer.posts * network(self.context.node).post_time
         self.context.host(self.gpu, self.task).do(time, partial(self._posted, transfer, arrived))
+
+    def put(self, transfer: Transfer, posting: Posting, arrived: Callable[[], None]) -> float:
+        """Workgroups put it, and a flag behind it, without a host; *arrived()* when the flag is
+        seen. Seconds until they have: one of them (serial), or one for each peer (lanes).
+        """
+        each = network(self.context.node).kernel_post_time or 0.0  # given (checked on input)
+        each *= POSTS not in self.context.machine.private
+        time = PUT_AND_FLAG * each * (transfer.posts if posting == "serial" else 1)
+        self.context.once_past(time, partial(self._posted, transfer, arrived))
+        return time
 
     def _posted(self, transfer: Transfer, arrived: Callable[[], None]) -> None:
         self._waiting.append((transfer, arrived))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from c3sim.spec.quantities import Bandwidth, Bytes, Fraction, Parts, Time
+from c3sim.spec.quantities import Bandwidth, Bytes, Fraction, Parts, Positive, Time
 from c3sim.spec.sourced import Hardware
 
 #: The operations of a packet.
@@ -69,9 +69,10 @@ class DmaEngines(Hardware):
     the command before it; pull_executor: source needs it"""
     remote_read_bytes_in_flight: Bytes | None = None
     """bytes one engine keeps in flight when it reads from a peer (pull); null: bytes_in_flight"""
-    link_efficiency: dict[Literal["push", "pull"], Fraction]
-    """share of the bytes on a link that is payload, when writing to a peer and when reading from
-    one; left out: 1"""
+    link_efficiency: dict[Literal["push", "pull"], Annotated[Positive, Field(le=2)]]
+    """payload for each byte of links.bandwidth, what kernels' copies carry, when writing to a peer
+    and when reading from one; more than 1 where engines' requests have less around them; left out:
+    1"""
     latency: Time
     """doorbell to first byte plus last byte to completion signal, of one command"""
     completion_fraction: Fraction

@@ -160,7 +160,10 @@ def chosen(options: tuple[Any, ...], value: object) -> int:
     written = next((name for name, types in _WRITTEN.items() if isinstance(value, types)), "")
     fitting = [i for i, option in enumerate(options) if _way_of(option) == written]
     if isinstance(value, BaseModel):
-        fitting = [i for i in fitting if options[i] is type(value)] or fitting
+        of = type(value)
+        fitting = [
+            i for i in fitting if of in (options[i], *form_of(options[i]).options)
+        ] or fitting
     elif isinstance(value, Mapping):
         fitting.sort(key=lambda i: -_fields_in(value, options[i]))
     others = [i for i, option in enumerate(options) if _way_of(option) != "text"]
@@ -185,6 +188,11 @@ def _way_of(annotation: Any) -> str:
 
 
 def _fields_in(entries: Mapping[str, Any], annotation: Any) -> int:
-    """The number of *entries* that are fields of the model that *annotation* is."""
-    model = form_of(annotation).model
+    """The number of *entries* that are fields of the model that *annotation* is; of several told
+    apart by a tag all, where it is among them.
+    """
+    form = form_of(annotation)
+    if form.tag and form.tag in entries:
+        return len(entries) + 1
+    model = form.model
     return 0 if model is None else len(entries.keys() & fields_of(model).keys())

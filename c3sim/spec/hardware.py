@@ -22,6 +22,7 @@ from c3sim.spec.parts import (
     Energies,
     Hbm,
     MemorySideCache,
+    NearMemory,
     Operators,
     RemoteStores,
     ScaleOut,
@@ -139,6 +140,8 @@ class Gpu(Hardware):
     """what the operators of a model reach; left out: no iterations run on it"""
     remote_stores: RemoteStores | None = None
     """left out: no kernel is known to store at peers"""
+    near_memory: NearMemory | None = None
+    """left out: memory counts nothing, and starts nobody"""
     variation: Variation | None = None
     """left out: GPUs are alike, and so are the turns of a loop"""
 

@@ -100,6 +100,11 @@ class HostProfile(Hardware):
     """host thread busy per kernel launch, but for libraries that give a time of their own"""
     enqueue_time: Time
     """host thread busy per collective on compute units, of any library"""
+    send_time: Time = 0.0
+    """busy longer per peer of an all-to-all, which a framework's call makes of a send and a receive
+    for each"""
+    copy_time: Time = 0.0
+    """busy longer than launch_time per copy within a GPU: the framework's operator around it"""
     start_latency: Time
     """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
     collective_latency: Time = 0.0
@@ -125,6 +130,10 @@ class HostProfile(Hardware):
     launch_time for calls that it lacks"""
     optimizer_times: dict[OptimizerCall, StepTime] = Field({})
     """the same of a step of an optimizer"""
+
+    def collective_call(self, op: str, ranks: int) -> float:
+        """Seconds of the host thread for a call of collective *op* among *ranks*."""
+        return self.enqueue_time + (ranks - 1) * self.send_time * (op == "all_to_all")
 
     def slowed(self, slowness: float | None = None) -> HostProfile:
         """The same calls on a host that takes *slowness* times as long for each; left out: the

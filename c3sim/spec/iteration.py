@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
+from c3sim.errors import InputError
 from c3sim.spec.base import SchemaOne, Spec
 from c3sim.spec.fields import ByForm
+from c3sim.spec.layout import Layout
 from c3sim.spec.models import Dlrm, Transformer
-from c3sim.spec.quantities import Bytes, Count, Parts, Positive
+from c3sim.spec.quantities import Bytes, Count, Factor, Parts, Positive
 from c3sim.spec.task import Dtype
 from c3sim.spec.workload import Workload
 
@@ -80,6 +82,9 @@ class Pipeline(Spec):
     """parts of the batch that follow each other"""
 
 
+#: Kind of an entry with a size -> the dimension of a layout.
+DIMENSION_OF = {"tensor": "tp", "pipeline": "pp", "expert": "ep"}
+
 Parallel = Annotated[Alone | Ddp | Fsdp | Tensor | Expert | Pipeline, Field(discriminator="kind")]
 
 
@@ -97,6 +102,15 @@ class DlrmInPlace(Dlrm):
     schema_version: SchemaOne = Field(1, alias="schema")
     name: str = "own model"
     source: str = ""
+
+
+class Mixture(Spec):
+    """How a mixture of experts runs."""
+
+    skew: Factor = 0.0
+    """standard deviation of the logarithm of experts' loads; 0: all get as many rows"""
+    seed: int = Field(0, ge=0)
+    """of the draw of loads"""
 
 
 class Iteration(Spec):
@@ -131,9 +145,9 @@ class Iteration(Spec):
     """memory: units inside the memory run it (gpu.hbm.internal_rate), a what-if"""
     checkpointing: Literal["none", "layer"] = "none"
     """layer: only a layer's input is kept, the backward pass runs it again"""
-    parallel: Annotated[Parallel | tuple[Parallel, ...], ByForm()] = Alone(kind="none")
-    """a list where they nest, as the axes of a device mesh: the GPUs of a group of the last one are
-    neighbours. What is not split is data parallel"""
+    parallel: Annotated[Layout | Parallel | tuple[Parallel, ...], ByForm()] = Alone(kind="none")
+    """dimensions of a device mesh by name; or entries by kind, a list where they nest: the GPUs of
+    a group of the last one are neighbours, what is not split is data parallel"""
     launch: Literal["eager", "graph"] = "eager"
     """eager: the host launches kernel by kernel; graph: it has no part"""
     profile: str | None = None
@@ -145,8 +159,12 @@ class Iteration(Spec):
     attention: Literal["flash", "eager"] = "flash"
     """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
     for each step"""
+    mixture: Mixture = Mixture()
+    """of models with experts"""
     fused_qkv: bool | None = None
     """queries, keys and values by one GEMM, or by three; left out: as the model says"""
+    halves: Literal[1, 2] = 1
+    """2: two halves of the batch beside each other, the exchange of one while the other computes"""
     fused: bool = False
     """whether element-wise chains are one kernel each, as a compiler makes them"""
     optimizer_kernels: Literal["foreach", "fused"] = "foreach"
@@ -164,9 +182,36 @@ class Iteration(Spec):
 
     @property
     def nested(self) -> tuple[Parallel, ...]:
-        """Kinds of parallelism in *parallel*, without ``none``."""
+        """Kinds of parallelism in *parallel*, without ``none``; none of a layout by name."""
         given = self.parallel if isinstance(self.parallel, tuple) else (self.parallel,)
-        return tuple(entry for entry in given if entry.kind != "none")
+        return tuple(each for each in given if not isinstance(each, Layout | Alone))
+
+    def in_names(self, setting: str) -> Iteration:
+        """The same with *parallel* by names of dimensions, so that *setting* can be set, if that is
+        one and entries by kind have none of that name. Raises InputError where one has no size.
+        """
+        step, _, rest = setting.removeprefix("parallel.").partition(".")
+        named = isinstance(self.parallel, Layout) or rest or step not in Layout.model_fields
+        if not setting.startswith("parallel.") or named:
+            return self
+        alone = self.parallel if isinstance(self.parallel, BaseModel) else None
+        if alone is not None and step in type(alone).model_fields:
+            return self
+        fields: dict[str, Any] = {}
+        for entry in self.nested:
+            given = {name: getattr(entry, name) for name in entry.model_fields_set}
+            size = given.pop("size", None)
+            name = DIMENSION_OF.get(given.pop("kind"))
+            if name and name != step:
+                if size is None:
+                    message = f"{entry.kind} takes all GPUs; say its size, or set parallel.{name}"
+                    raise InputError(message, setting)
+                fields[name] = size
+            elif not name and step != "dp_shard":
+                fields["dp_shard"] = 1 if entry.kind == "ddp" else -1
+            fields |= given
+        layout = Layout.model_validate(fields)
+        return self.model_copy(update={"parallel": layout})
 
     @property
     def length(self) -> int:
@@ -194,6 +239,8 @@ class Described(Workload):
     """
 
     iteration: Iteration
+    takes: dict[str, float] = Field({})
+    """how many times as long operators of a class take on the machine that was measured"""
     changes: tuple[tuple[str, Any, Literal["text", "si"]], ...] = ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -11,9 +11,39 @@ from c3sim.spec.quantities import Count, Extent, Parts, Positive
 from c3sim.spec.task import DTYPE_BYTES, Dtype
 
 
+class Latent(Spec):
+    """Attention over one vector of each token, from which the keys and values of all heads are made
+    (arXiv 2405.04434, section 2.1).
+    """
+
+    query_rank: Extent | None = None
+    """numbers of the vector that a token's queries are made from; left out: from the token"""
+    rank: Extent
+    """numbers of the vector that its keys and values are made from"""
+    plain: Extent
+    """numbers of a head's query and key that do not know their place"""
+    rotary: Extent
+    """numbers of them that are turned; all heads have one such key"""
+    value: Extent
+    """numbers of a head's value"""
+
+
+class LayerKind(NamedTuple):
+    """A layer of a transformer: *experts* or a dense network; *window*: tokens that a token sees,
+    None: all before it.
+    """
+
+    experts: bool
+    window: int | None
+
+
+#: Projections that can have a bias by themselves.
+Biased = Literal["qkv", "o", "network", "router"]
+
+
 class Transformer(Spec):
-    """A transformer: *layers* equal ones of attention and a feed-forward network, or experts. What
-    is left out is as in Llama; encoders such as BERT say what differs.
+    """A transformer: *layers* of attention and a feed-forward network, or experts. What is left out
+    is as in Llama; encoders such as BERT say what differs.
     """
 
     schema_version: SchemaOne = Field(alias="schema")
@@ -34,6 +64,29 @@ class Transformer(Spec):
     """feed-forward networks per layer; 1: dense"""
     experts_per_token: Extent = 1
     """experts that one token takes"""
+    latent: Latent | None = None
+    """where keys and values are made from one vector of each token; left out: they are kept"""
+    window: Count | None = None
+    """tokens that a token sees, itself included; left out: all before it"""
+    full_every: Parts | None = None
+    """every so many-th layer sees all tokens, whatever *window* says; left out: none does"""
+    dense_layers: int = Field(0, ge=0, le=4096)
+    """so many first layers have one network in place of experts"""
+    dense_ffn: Extent | None = None
+    """inner width of that network"""
+    shared_ffn: Extent | None = None
+    """inner width of the experts that every token takes beside its own, together; left out: there
+    are none"""
+    shared_gate: bool = False
+    """whether a number of each token weighs what these give"""
+    scoring: Literal["softmax", "sigmoid"] = "softmax"
+    """makes scores of what the router gives"""
+    expert_groups: Extent = 1
+    """groups of experts, of which a token takes some"""
+    groups_per_token: Extent = 1
+    """groups that one token's experts are in"""
+    expert_bias: bool = False
+    """whether a number of each expert is added to its scores before experts are chosen"""
     vocab: Extent
     dtype: Dtype = "bf16"
     """of weights, activations, keys and values"""
@@ -48,6 +101,16 @@ class Transformer(Spec):
     """whether a token sees those before it only"""
     bias: bool = False
     """whether projections and norms have biases"""
+    biases: tuple[Biased, ...] = ()
+    """projections that have one where not all do; network: experts' too"""
+    sinks: bool = False
+    """whether softmax has a number of each head more in its sum"""
+    head_norms: bool = False
+    """whether queries and keys go through a norm, head by head"""
+    norms: Literal[2, 4] = 2
+    """of a layer; 4: also behind attention and behind the network"""
+    activation: Literal["silu", "gelu"] = "silu"
+    """of a gated network; others have gelu"""
     positions: Literal["rotary", "learned", "none"] = "rotary"
     """how a token knows its place: its queries and keys are turned, or a row of a table is added"""
     learned_rows: Count | None = None
@@ -60,6 +123,8 @@ class Transformer(Spec):
     """BERT's: a dense layer and a norm before the output head, a pooler and two outputs of it"""
     predicted: Annotated[Positive, Field(le=1)] = 1.0
     """share of the tokens that the output head is run for in training"""
+    left_out: tuple[str, ...] = ()
+    """what the model has beside, that is not counted"""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Transformer:
@@ -72,7 +137,57 @@ class Transformer(Spec):
                 f"a token takes {self.experts_per_token} experts of {self.experts}; must be at "
                 "most all"
             )
+        if self.full_every and self.window is None:
+            raise ValueError("full_every is for models with a window")
+        if self.latent is not None and self.head_dim != self.latent.plain + self.latent.rotary:
+            raise ValueError(
+                f"head_dim {self.head_dim}; must be latent.plain + latent.rotary: "
+                f"{self.latent.plain + self.latent.rotary}"
+            )
         return self
+
+    @model_validator(mode="after")
+    def _layers_fit_together(self) -> Transformer:
+        if self.groups_per_token > self.expert_groups or self.experts % self.expert_groups:
+            raise ValueError(
+                f"a token takes {self.groups_per_token} groups of {self.expert_groups}, of "
+                f"{self.experts} experts; must be at most all, of equal size"
+            )
+        if bool(self.dense_layers) != (self.dense_ffn is not None):
+            raise ValueError("dense_layers and dense_ffn: give both, or none")
+        if self.dense_layers and (self.experts == 1 or self.dense_layers >= self.layers):
+            raise ValueError(
+                f"{self.dense_layers} dense_layers of {self.layers}; others must have experts"
+            )
+        if self.shared_ffn is not None and self.experts == 1:
+            raise ValueError("shared_ffn is for models with experts")
+        return self
+
+    def kind_of(self, index: int) -> LayerKind:
+        """Kind of layer *index*, the first being 0."""
+        full = self.full_every is not None and (index + 1) % self.full_every == 0
+        experts = self.experts > 1 and index >= self.dense_layers
+        return LayerKind(experts, None if full else self.window)
+
+    @property
+    def period(self) -> int:
+        """Layers after which kinds come again, behind the dense ones."""
+        return self.full_every or 1
+
+    @property
+    def dense(self) -> Transformer:
+        """A model whose layers all are as its dense ones."""
+        if self.experts == 1 or self.dense_ffn is None:
+            return self
+        changes = {"experts": 1, "experts_per_token": 1, "ffn": self.dense_ffn}
+        none = {"shared_ffn": None, "shared_gate": False, "expert_groups": 1}
+        rest = {"groups_per_token": 1, "expert_bias": False, "dense_layers": 0, "dense_ffn": None}
+        return self.model_copy(update=changes | none | rest)
+
+    @property
+    def value_dim(self) -> int:
+        """Numbers of a head's value."""
+        return self.head_dim if self.latent is None else self.latent.value
 
     @property
     def element(self) -> int:
@@ -80,22 +195,51 @@ class Transformer(Spec):
         return DTYPE_BYTES[self.dtype]
 
     @property
+    def kv_numbers(self) -> int:
+        """Numbers that are kept of one token in one layer: 2 x kv_heads x head_dim, or the latent
+        vector and its turned key.
+        """
+        if self.latent is not None:
+            return self.latent.rank + self.latent.rotary
+        return 2 * self.kv_heads * self.head_dim
+
+    @property
     def kv_bytes(self) -> int:
-        """Bytes of keys and values of one token in one layer: 2 x kv_heads x head_dim x element."""
-        return 2 * self.kv_heads * self.head_dim * self.element
+        """Bytes that are kept of one token in one layer."""
+        return self.kv_numbers * self.element
 
     @property
     def weight_bytes(self) -> int:
         """Bytes of projections, networks, routers, embedding and output head, without norms."""
-        layer = self.shared_weights + self.experts * self.network_weights
+        dense = self.dense
+        layers = self.dense_layers * (dense.shared_weights + dense.network_weights)
+        one = self.shared_weights + self.experts * self.network_weights
+        layers += (self.layers - self.dense_layers) * one
         heads = (1 if self.tied else 2) * self.vocab * self.hidden
-        return self.element * (self.layers * layer + heads)
+        return self.element * (layers + heads)
+
+    @property
+    def attention_weights(self) -> int:
+        """Weights of a layer's attention."""
+        latent, heads = self.latent, self.heads
+        if latent is None:
+            return self.hidden * self.head_dim * (2 * heads + 2 * self.kv_heads)
+        queries = self.hidden * heads * self.head_dim
+        if latent.query_rank is not None:
+            queries = latent.query_rank * (self.hidden + heads * self.head_dim)
+        keys = self.hidden * (latent.rank + latent.rotary)
+        keys += latent.rank * heads * (latent.plain + latent.value)
+        return queries + keys + heads * latent.value * self.hidden
 
     @property
     def shared_weights(self) -> int:
-        """Weights of a layer's attention and router."""
-        attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
-        return attention + (self.hidden * self.experts if self.experts > 1 else 0)
+        """Weights of a layer's attention, router and shared experts: what every token goes
+        through.
+        """
+        if self.experts == 1:
+            return self.attention_weights
+        shared = 3 * self.hidden * (self.shared_ffn or 0) + self.hidden * self.shared_gate
+        return self.attention_weights + self.hidden * self.experts + shared
 
     @property
     def network_weights(self) -> int:
@@ -104,19 +248,29 @@ class Transformer(Spec):
 
     @property
     def vectors(self) -> tuple[int, ...]:
-        """Lengths of a layer's vectors: weights of two norms; with biases, theirs and those of the
-        four projections.
-        """
-        norms = (self.hidden, self.hidden)
-        if not self.bias:
-            return norms
-        projected = (self.heads + 2 * self.kv_heads) * self.head_dim
+        """Lengths of a layer's vectors: weights of norms; biases of projections."""
+        norms: tuple[int, ...] = (self.hidden,) * self.norms
         inner = (2 if self.gated else 1) * self.ffn
-        return (*norms, *norms, projected, self.hidden, inner, self.hidden)
+        if self.latent is not None:
+            ranks = (self.latent.query_rank, self.latent.rank)
+            norms += tuple(rank for rank in ranks if rank is not None)
+        norms += (self.head_dim,) * 2 if self.head_norms else ()
+        projected = (self.heads + 2 * self.kv_heads) * self.head_dim
+        if self.bias:
+            return (*norms, *norms, projected, self.hidden, inner, self.hidden)
+        biases = {
+            "qkv": projected,
+            "o": self.hidden,
+            "router": self.experts if self.experts > 1 else 0,
+            "network": self.experts * (inner + self.hidden),
+        }
+        given = tuple(biases[name] for name in self.biases if biases[name])
+        sinks = (self.heads,) if self.sinks else ()
+        return (*norms, *given, *sinks, *((self.experts,) if self.expert_bias else ()))
 
     @property
     def layer_parameters(self) -> int:
-        """Parameters of one layer, all experts and vectors included."""
+        """Parameters of one layer with experts, where there are any: all of them, and vectors."""
         return self.shared_weights + self.experts * self.network_weights + sum(self.vectors)
 
     @property
@@ -134,7 +288,18 @@ class Transformer(Spec):
     @property
     def parameters(self) -> int:
         """Parameters of the whole model."""
-        return self.layers * self.layer_parameters + self.other_parameters
+        first = self.dense_layers * self.dense.layer_parameters
+        rest = (self.layers - self.dense_layers) * self.layer_parameters
+        return first + rest + self.other_parameters
+
+    @property
+    def active_parameters(self) -> int:
+        """Parameters that one token goes through."""
+        idle = (self.experts - self.experts_per_token) * self.network_weights
+        if "network" in self.biases:
+            inner = (2 if self.gated else 1) * self.ffn
+            idle += (self.experts - self.experts_per_token) * (inner + self.hidden)
+        return self.parameters - (self.layers - self.dense_layers) * idle
 
 
 class Dlrm(Spec):

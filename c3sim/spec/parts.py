@@ -81,13 +81,40 @@ class Hbm(Hardware):
     update_cost: Factor = 0.0
     """bytes of bandwidth that adding a byte to what lies in memory takes, by the memory itself
     (op-and-store); 0: memory cannot, whoever adds reads it first"""
-    communication_threshold: Count | None = None
-    """requests of compute in the queue from which on those of DMA engines wait; left out: nobody
-    goes first"""
+
+
+class NearMemory(Hardware):
+    """A memory controller that counts what is stored, lets memory add it and starts engines
+    (near_memory/).
+    """
+
+    entries: Annotated[int, Field(ge=0)]
+    """regions of a GEMM's output that its tracker counts at a time; 0: it counts none"""
+    misses: Literal["spill", "late"] = "spill"
+    """what becomes of a region without an entry: its counter lies in memory (spill); it leaves at
+    the kernel's end (late)"""
+    channels: Count
+    queue: Count
+    """requests that the queue of a channel holds"""
+    request: Bytes
+    row: Bytes
+    """of a row of a bank, in one channel"""
+    banks: Count
+    row_switch: Time
+    """from a row of a bank to another one: precharge and activation"""
+    row_cycle: Time
+    """between two activations of a bank"""
+    arbitrated: bool = True
+    """whether compute goes first; false: compute and communication take turns"""
+    thresholds: tuple[Count, ...] = ()
+    """requests in the queue from which on those of communication wait, the strictest first"""
+    adaptive: bool = True
+    """whether the load of a kernel's first stage on memory chooses one of them, or none; false: the
+    strictest holds"""
     starvation_limit: Time = 0.0
-    """how long such a request waits at most; 0: for ever"""
-    request: Bytes = 64.0
-    """bytes of one request, of those that communication_threshold counts"""
+    """how long a request of communication waits at most; 0: for ever"""
+    store_buffer: Bytes
+    """stores on their way past the caches that hold no workgroup up"""
 
 
 class Energies(Hardware):
@@ -193,6 +220,8 @@ class Operators(Hardware):
     """part of the matrix peak: attention that keeps its scores in the compute unit, forward"""
     attention_backward: Part
     """the same, backward"""
+    wide_attention_forward: Part | None = None
+    """attention_forward of heads of more than 128 numbers; left out: as of others"""
     narrow_attention_forward: Part | None = None
     """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
     narrow_attention_backward: Part | None = None
@@ -223,6 +252,20 @@ class Operators(Hardware):
     """part of what memory gives: embedding rows"""
     gather_flops: Factor = 0.0
     """vector FLOP in whose time an element of them is found and moved"""
+    permute_flops: Factor | None = None
+    """vector FLOP in whose time an element is copied of rows that go to several places; left out:
+    as gather"""
+    sort_loads: Count = 4
+    """loads that wait for each other in a pass of a sort of many numbers"""
+    short_sort_loads: Count = 40
+    """the same of a sort of few in one workgroup"""
+    scatter: Part | None = None
+    """part of what memory gives: rows added to those of a table; left out: as gather"""
+    scatter_flops: Factor | None = None
+    """vector FLOP in whose time an element of them is added; left out: as gather"""
+    top_k_flops: Factor | None = None
+    """vector FLOP in whose time an element is handled of rows whose largest are looked for; left
+    out: several times that of softmax"""
     optimizer: Asked
     """requests of kernels over lists of tensors: optimizers, and copies of parameters"""
     strided_flops: Positive
@@ -275,6 +318,9 @@ class RemoteStores(Hardware):
     """from a store to its acknowledgement, where a lane waits for it"""
     flag_time: Time
     """from the store of a flag to the end of a peer's wait for it"""
+    queues: Count | None = None
+    """that stores of a GPU stand in before its links, each served in order; left out: one for each
+    die"""
     local_share: Annotated[Positive, Field(le=1)] | None = None
     """share of their rate that other kernels keep however many stores wait in the queues that a die
     has for all requests; left out: stores that wait hold nobody else up"""
@@ -307,6 +353,8 @@ class ScaleOut(Hardware):
     sees it arrive"""
     post_time: Time
     """host thread busy per message that it posts to a NIC"""
+    kernel_post_time: Time | None = None
+    """workgroup busy per message that it posts itself, as ``post_time``; left out: none can"""
     gpu_path: Literal["host_link", "own"]
     """how a NIC reaches GPU memory: over the GPU's host link (one switch for GPU, NIC and host), or
     a way of its own"""

@@ -55,18 +55,45 @@ class KernelBase(TaskBase):
     """A kernel that works in tiles."""
 
     awaits: tuple[str, ...] = ()
-    """GEMMs and stores whose tiles its own wait for, by flags inside the kernel: a tile begins once
-    the same share of theirs has finished. Its workgroups keep their places meanwhile"""
+    """GEMMs, kernels and stores whose tiles its own wait for, by flags inside the kernel: a tile
+    begins once the same share of theirs has finished. Its workgroups keep their places meanwhile"""
+
+
+#: The way of a store: it stays in caches until a release writes them back; it goes
+#: through them; it passes by them.
+StorePolicy = Literal["cached", "write_through", "uncached"]
+Publication = Literal["release", "flag"]
+#: The order of a kernel's tiles, by the GPU that their results belong to: see ``AtOwners.order``.
+TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
+
+
+class AtOwners(KernelBase):
+    """A kernel whose results may belong to all GPUs of the node, in equal parts."""
+
+    results: Literal["here", "peers"] = "here"
+    """peers: what it makes belongs to all GPUs in equal parts, and each tile is stored at its
+    owner"""
+    publish: Publication | None = None
+    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
+    policy: StorePolicy | None = None
+    """of its stores at peers, and of releases; left out: the first one of the GPU's file"""
+    order: TileOrder = "mixed"
+    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
+    of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
+    the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
+    (remote_first)"""
 
 
 class EngineTask(TaskBase):
     """A task that DMA engines can do."""
 
     posted: Posting | None = None
-    """engines only: by a workgroup of the kernel whose tiles it waits for (``after``), that which
-    ends the last of them and does nothing else meanwhile (dma_engines.post_time): one packet after
-    the other (serial), or a lane for each queue (lanes); with a *stream*: by a kernel of one
-    workgroup that the stream launches for it; left out: by the host, or a trigger"""
+    """engines and NICs only: by a workgroup of the kernel whose tiles it waits for (``after``),
+    that which ends the last of them and does nothing else meanwhile (dma_engines.post_time,
+    scale_out.kernel_post_time): one packet after the other (serial), or a lane for each queue
+    (lanes; of NICs a workgroup for each peer); with a *stream*: by a kernel of one workgroup that
+    the stream launches for it; left out: by the host, or a trigger. To a NIC it is a put, and a
+    flag that the order of the queue keeps behind it"""
 
 
 TaskClass = Literal["compute", "communication", "host"]
@@ -97,14 +124,38 @@ class Access(Spec):
 
     bytes: Moved
     again: float = Field(0, ge=0)
-    near: Moved | None = None
-    """what the same workgroup touches between two uses"""
     far: Moved = 0.0
-    """what all workgroups together touch between two uses; of an access with *near* that follows"""
+    """what all workgroups together touch between two uses"""
     stores: bool = False
 
 
-class Kernel(KernelBase):
+class Served(Spec):
+    """Bytes of a kernel by the place that serves them, while it has *held* bytes of the last cache
+    that all compute units share: counted by a cache simulation, or by a profiler.
+    """
+
+    held: Moved
+    l1: Moved = 0.0
+    """found in first-level caches,"""
+    l2: Moved = 0.0
+    """in L2 (stores that meet their line as well),"""
+    cache: Moved = 0.0
+    """in the memory-side cache"""
+    read: Moved = 0.0
+    """of memory,"""
+    written: Moved = 0.0
+    """to memory"""
+    inserted: Moved = 0.0
+    """of those read and written, what takes lines of the last shared cache"""
+    row_misses: Fraction = 0.0
+    """part of those read and written that hits no open row of DRAM, beyond what memory's
+    efficiencies have of them"""
+    stalls: Fraction = 0.0
+    """part of the time in which memory stands idle since misses wait for a line"""
+    source: str
+
+
+class Kernel(AtOwners):
     """Any kernel: its isolated time, its workgroups, what it moves and computes.
 
     With *time* it takes as long alone, and its bytes and FLOP say what it costs others. Without, it
@@ -135,6 +186,9 @@ class Kernel(KernelBase):
     accesses: tuple[Access, ...] = ()
     """what it loads and stores instead, where its bytes are used again: caches serve what they
     find, by the policy of the kernel"""
+    served: tuple[Served, ...] = ()
+    """what caches serve of it instead, by how much of the last shared cache it has, the least
+    first; between two of them in proportion"""
     flops: float = Field(0, ge=0)
     """FLOP of the whole kernel"""
     dtype: Dtype = "bf16"
@@ -155,13 +209,16 @@ class Kernel(KernelBase):
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
     cache: CachePolicy = CachePolicy()
 
+    @property
+    def through_caches(self) -> bool:
+        """True if caches decide what reaches memory."""
+        return bool(self.accesses or self.served)
 
-#: The way of a store: it stays in caches until a release writes them back; it goes
-#: through them; it passes by them.
-StorePolicy = Literal["cached", "write_through", "uncached"]
-Publication = Literal["release", "flag"]
-#: The order of a GEMM's tiles, by the GPU that their results belong to: see ``Gemm.order``.
-TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
+    @property
+    def stored(self) -> float:
+        """Bytes that it stores, each once."""
+        again = sum(access.bytes for access in self.accesses if access.stores)
+        return self.written + again + (self.served[-1].written if self.served else 0.0)
 
 
 class Stores(TaskBase):

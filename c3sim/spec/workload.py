@@ -29,13 +29,13 @@ from c3sim.spec.quantities import (
 )
 from c3sim.spec.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.spec.task import (
+    AtOwners,
     Command,
     EngineTask,
     Kernel,
     KernelBase,
     Moved,
     Posting,
-    Publication,
     Stores,
     TaskBase,
     TileOrder,
@@ -173,7 +173,7 @@ class Buffer(Spec):
         return float(size)
 
 
-class Gemm(KernelBase):
+class Gemm(AtOwners):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
     """
@@ -183,6 +183,9 @@ class Gemm(KernelBase):
     n: Extent
     k: Extent
     batch: Extent = 1
+    rows: tuple[Extent, ...] = ()
+    """of each product of the batch, where they differ, as experts' do; m is then their mean; left
+    out: m each"""
     dtype: Dtype = "bf16"
     library: str | None = None
     """a GEMM library of the GPU; left out: the first one of its file"""
@@ -208,15 +211,6 @@ class Gemm(KernelBase):
     do not change cost less energy"""
     speed: Positive = 1.0
     """how fast it was measured to run alone, of what the model of its library gives"""
-    results: Literal["here", "peers"] = "here"
-    """peers: C belongs to all GPUs in equal parts, and each tile is stored at its owner"""
-    publish: Publication | None = None
-    """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
-    order: TileOrder = "mixed"
-    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
-    of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
-    the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
-    (remote_first)"""
     accumulate: bool = False
     """C += A B: C is read again, as of a GEMM that is split along K"""
     reused: Moved = 0.0

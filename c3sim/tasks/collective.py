@@ -86,7 +86,9 @@ class CollectiveKind(EngineKind[Collective]):
             warm = scene.workload.host.launch == "looped"
             own = library.loop_enqueue_time if warm else None
             call = library.enqueue_time if own is None else own
-            placed["call_time"] = call if scene.profile is None else scene.profile.enqueue_time
+            if scene.profile is not None:
+                call = scene.profile.collective_call(task.op, ranks_in(node, task))
+            placed["call_time"] = call
         groups = library.channels.workgroups(plan.channels)
         size = usable_cluster(node.gpu, mask, groups, library.channels.cluster)
         return OnChannels(
@@ -252,7 +254,9 @@ def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> 
         inserted=moved,
         ports=tuple(hops),
         alike=group if folded else None,
-        network=mirrored(node, rank, phase.peers, phase.network) if phase.network else (),
+        network=mirrored(node, rank, phase.peers, phase.network, phase.span)
+        if phase.network
+        else (),
         together=True,
         vector=moved - 2 * phase.by_nic,
     )

@@ -22,7 +22,7 @@ from c3sim.spec.task import TaskClass
 from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import copies_alike
-from c3sim.tasks.on_engines import EngineKind, OnEngines
+from c3sim.tasks.on_engines import EngineKind, OnEngines, stall
 from c3sim.tasks.on_units import REGISTERS, OnUnits, one_per_tile, own_rate, plain_claim, port_share
 from c3sim.tasks.stream import stream_kernel
 
@@ -53,6 +53,8 @@ class CopyKind(EngineKind[Copy]):
             return NicCopy(**placed, foldable=copies_alike(scene.node, task))
         # with gpus: all as much arrives at every GPU as leaves it
         placed["foldable"] = task.gpus == "all"
+        if scene.profile is not None and task.launch_time is None:
+            placed["call_time"] += scene.profile.copy_time
         if by_units(scene.node, scene.workload, task):
             units = scene.node.gpu.compute_unit_count
             shape = GridShape(task.workgroups or units, scene.mask(task.stream))
@@ -102,7 +104,11 @@ class NicCopy(_AnyCopy):
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
         transfer = copy_transfer(context.node, turn.gpu, self.task)
-        NicQueue(context, self.name, turn.gpu).post(transfer, turn.done)
+        nic = NicQueue(context, self.name, turn.gpu)
+        if self.task.posted is None:
+            nic.post(transfer, turn.done)
+        else:
+            stall(context, self, turn.gpu, nic.put(transfer, self.task.posted, turn.done))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,17 +17,16 @@ from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.stores import sight_time
-from c3sim.models.tile_order import Groups, groups_of, share_behind
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Operator
-from c3sim.spec.workload import DTYPE_BYTES, After, Gemm
+from c3sim.spec.workload import DTYPE_BYTES, Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions, Kind
-from c3sim.tasks.on_units import OnUnits, plain_claim, surviving_share
-from c3sim.tasks.stores import storing_gemm
+from c3sim.tasks.on_units import MadeForOwners, plain_claim, surviving_share
+from c3sim.tasks.stores import storing_kernel
 
 TILE = 256  # rows, columns, to count events by before a library has planned
 
@@ -101,7 +100,7 @@ class GemmKind(Kind[Gemm]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PlannedGemm(OnUnits[Gemm]):
+class PlannedGemm(MadeForOwners[Gemm]):
     """A GEMM, its library's *plan* and its grid."""
 
     plan: GemmPlan
@@ -124,18 +123,9 @@ class PlannedGemm(OnUnits[Gemm]):
         elements = task.m * task.k + task.k * task.n + task.m * task.n * stay
         return float(elements * DTYPE_BYTES[task.dtype] * task.batch)
 
-    def tile_groups(self, gpu: int) -> Groups:
-        gpus = self.scene.node.gpus
-        return groups_of(self.task.order, gpu % gpus, gpus)
-
-    def share(self, after: After) -> float:
-        if after.peer is None:
-            return super().share(after)
-        return share_behind(self.tile_groups(0), after.peer) / self.task.repeat
-
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
         spec = gemm_kernel(context, self, gpu, fold_rounds=not watched)
-        return storing_gemm(context, gpu, self.task, spec)
+        return storing_kernel(context, gpu, self.task, spec, in_step=True)
 
     def last_kernel(self, context: Context) -> KernelSpec | None:
         return reduction_kernel(context.node.gpu, self)

@@ -25,8 +25,10 @@ from c3sim.processes.nics import NicQueue, to_all
 from c3sim.processes.plan import Context, Turn
 from c3sim.processes.signals import Callback, countdown
 from c3sim.spec.hardware import Node
+from c3sim.spec.task import Posting
 from c3sim.spec.workload import Collective, Copy
 from c3sim.tasks.engine_collective import ByEngines, collective_program
+from c3sim.tasks.on_engines import stall
 
 
 def parts_of(node: Node, task: Collective) -> int:
@@ -90,6 +92,14 @@ class EngineCollective:
                 self._then[part].append(partial(nic.post, transfer, ended))
                 self._copies(gpu, task.size / self.parts, partial(self._land, part))
 
+    def put(self, gpu: int, posting: Posting, done: Callback) -> float:
+        """As :meth:`submit`, by workgroups that put each other node's part of a direct all-to-all.
+        Seconds in which they do.
+        """
+        node, size = self.context.node, self.task.size * (1.0 - 1.0 / self.context.node.ranks)
+        transfer = to_all(node, gpu, size, "all")
+        return NicQueue(self.context, self.name, gpu).put(transfer, posting, done)
+
     def _copies(self, gpu: int, size: float, done: Callback) -> None:
         """To each other GPU of the node size / g."""
         part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
@@ -127,7 +137,10 @@ class AcrossNodes(ByEngines):
     def submit(self, context: Context, turn: Turn, done: Callback) -> None:
         run = context.part(AcrossRuns).joined(self, turn)
         turn.detail["parts"] = run.parts
-        run.submit(turn.gpu, done)
+        if self.task.posted is None:
+            run.submit(turn.gpu, done)
+        else:
+            stall(context, self, turn.gpu, run.put(turn.gpu, self.task.posted, done))
 
 
 def copies_alike(node: Node, task: Copy) -> bool:

@@ -65,9 +65,13 @@ class OnEngines(Planned[T_co]):
         if self.posted is None:
             dma.submit(self.name, turn.gpu, steps, done)
             return
-        busy = dma.post(self.name, turn.gpu, steps, self.posted, done)
-        for awaited in self.after:  # none where the task is run alone
-            context.part(Tiles).stall(awaited.task, turn.gpu, busy)
+        stall(context, self, turn.gpu, dma.post(self.name, turn.gpu, steps, self.posted, done))
+
+
+def stall(context: Context, planned: Planned[Any], gpu: int, busy: float) -> None:
+    """The workgroup of the kernel that *planned* waits for posts for *busy* s."""
+    for awaited in planned.after:  # none where the task is run alone
+        context.part(Tiles).stall(awaited.task, gpu, busy)
 
 
 def _shares_an_engine(node: Node, program: Sequence[Command]) -> bool:

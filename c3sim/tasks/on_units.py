@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 
 from c3sim.models.cache_lines import insertion_parts
 from c3sim.models.cache_policy import share_of_policy
+from c3sim.models.tile_order import Groups, groups_of, share_behind
 from c3sim.models.unit_port import moved_per_cycle, under_way
 from c3sim.processes.kernels.kernel import CostBeside, Kernel, KernelSpec
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -16,7 +17,8 @@ from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
 from c3sim.spec.hardware import ComputeUnits, Gpu
-from c3sim.spec.task import TaskBase
+from c3sim.spec.task import AtOwners, TaskBase
+from c3sim.spec.workload import After
 
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
 
@@ -109,6 +111,23 @@ class OnUnits(Planned[T_co]):
             done=done,
             awaited=context.part(Tiles).awaited(self.awaits, gpu),
         ).launch()
+
+
+A_co = TypeVar("A_co", bound=AtOwners, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MadeForOwners(OnUnits[A_co]):
+    """A kernel whose tiles belong to GPUs, and come in an order by them."""
+
+    def tile_groups(self, gpu: int) -> Groups:
+        gpus = self.scene.node.gpus
+        return groups_of(self.task.order, gpu % gpus, gpus)
+
+    def share(self, after: After) -> float:
+        if after.peer is None:
+            return super().share(after)
+        return share_behind(self.tile_groups(0), after.peer) / self.task.repeat
 
 
 def nothing(*_: object) -> None:

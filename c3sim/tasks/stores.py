@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
 
-from c3sim.machine.state import GpuState
+from c3sim.machine.state import GpuState, Rate
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
 from c3sim.models.stores import busy_links, policy_cost, remote_stores, sight_time, tile_time
@@ -16,8 +16,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Node
-from c3sim.spec.task import Stores, TaskClass
-from c3sim.spec.workload import Gemm
+from c3sim.spec.task import AtOwners, Stores, TaskClass
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import OnUnits
 
@@ -96,42 +95,67 @@ def stores_kernel(
     )
 
 
-def storing_gemm(context: Context, gpu: int, task: Gemm, spec: KernelSpec) -> KernelSpec:
-    """*spec* of a GEMM that stores its results at peers, or makes a release behind each tile, by
-    the first policy of the GPU's file. A workgroup does so once its tile is computed.
+def storing_kernel(
+    context: Context, gpu: int, task: AtOwners, spec: KernelSpec, *, in_step: bool
+) -> KernelSpec:
+    """*spec* of a kernel that stores its results at peers, or makes a release behind each tile. A
+    workgroup does so once its tile is computed; *in_step*: tiles of a round end together.
 
     Where tiles come in an order, each group of owners has a cost of its own.
     """
     if task.publish is None and task.results == "here":
         return spec
     if task.results == "here":
-        return replace(spec, cost=_Storing(context, gpu, task, spec, ()).cost)
+        return replace(spec, cost=_Storing(context, gpu, task, spec, (), in_step).cost)
     gpus = context.node.gpus
     groups = groups_of(task.order, gpu % gpus, gpus)
-    costs = [_Storing(context, gpu, task, spec, group).cost for group in groups]
+    costs = [_Storing(context, gpu, task, spec, group, in_step).cost for group in groups]
     if len(groups) == 1:
         return replace(spec, cost=costs[0])
     ends = [round(spec.tiles * share_behind(groups, group[-1])) for group in groups]
     return replace(spec, parts=tuple(zip(ends, costs, strict=True)))
 
 
+@dataclass(frozen=True, slots=True)
+class _BesideStores:
+    """Tiles per second of a workgroup that stores each, *freely*: if that took no time."""
+
+    freely: Rate
+    storing: float  # s at full clock
+    release: float  # s
+    least: float  # s that a tile takes at least: of links that drain, of releases in turn
+
+    def __call__(self, state: GpuState) -> float:
+        time = 1.0 / self.freely(state) + self.storing / state.clock + self.release
+        return 1.0 / max(time, self.least)
+
+
 class _Storing:
     """Cost of a tile whose owner is one of the GPUs at *owners*, averaged.
 
-    Tiles of a round end together, so their stores come at once. Where they stand in the queues of
-    the dies, the next loads stand behind them: nothing is computed until the links have drained
-    them. Where no queue blocks (no local_share), they drain while the next tiles are computed.
+    Tiles of a GEMM's round end together, so their stores come at once. Where they stand in the
+    queues of the dies, the next loads stand behind them: nothing is computed until the links have
+    drained them. Where no queue blocks (no local_share), or workgroups are not in step and stores
+    of some lie between loads of others, they drain while the next tiles are computed.
     While a die makes the releases of its workgroups, the next tiles of all of them stand still for
     the share that other kernels do; behind the last tiles nothing is held up.
     """
 
     def __init__(
-        self, context: Context, gpu: int, task: Gemm, spec: KernelSpec, owners: Sequence[int]
+        self,
+        context: Context,
+        gpu: int,
+        task: AtOwners,
+        spec: KernelSpec,
+        owners: Sequence[int],
+        in_step: bool,
     ):
         self.context, self.gpu, self.spec = context, gpu, spec
         device = context.node.gpu
-        self.dies, self.blocks = device.dies.count, remote_stores(device).local_share is not None
-        self.policy = policy_cost(remote_stores(device), None)
+        stores = remote_stores(device)
+        self.queues = stores.queues or device.dies.count
+        self.dies, self.blocks = device.dies.count, stores.local_share is not None
+        self.in_step, self.policy = in_step, policy_cost(stores, task.policy)
         self.peers = [owner for owner in owners if owner]
         self.away = len(self.peers) / len(owners) if owners else 0.0
         self.release = self.policy.release_time if task.publish else 0.0
@@ -150,6 +174,11 @@ class _Storing:
         turn = per_die * self.release
         followed = max(0.0, 1.0 - concurrent / self.spec.tiles)  # tiles with one behind them
         release = self.release + max(0.0, turn - self.release) * policy.release_hold * followed
+
+        if not self.in_step:
+            return TileCost(
+                _BesideStores(tile.rate, storing, release, max(draining, turn)), traffic
+            )
 
         def rate(state: GpuState) -> float:
             time = 1.0 / tile.rate(state) + max(storing / state.clock, draining) + release
@@ -173,7 +202,7 @@ class _Storing:
     def _draining(self, traffic: Traffic, concurrent: int) -> float:
         """Seconds in which the links drain a tile of each of *concurrent* workgroups."""
         links = sum(where == self.gpu for (where, _), _ in traffic.ports)
-        busy = busy_links(min(self.dies, concurrent), links) if links > 1 else 1.0
+        busy = busy_links(min(self.queues, concurrent), links) if links > 1 else 1.0
         return concurrent * self.context.machine.port_time(traffic) / busy
 
 

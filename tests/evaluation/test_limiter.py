@@ -5,7 +5,7 @@ import pytest
 import c3sim
 from c3sim.api import prepare
 from c3sim.evaluation.limiter import MOST, STEP, better, candidates, limits
-from c3sim.iterations.limits import limit_line, limits_of
+from c3sim.iterations.limits import limit_line, limit_of_run, limits_of
 
 PAIR = "gemm-beside-all-gather"
 FAST_LINKS = {"links.bandwidth": "97 GB/s"}
@@ -56,6 +56,32 @@ def test_a_time_that_no_number_moves_is_bound_by_none(node):
     assert (found.path, str(found)) == ("", "bound by no single number of the node")
 
 
+def test_of_a_whole_number_there_is_one_more(node):
+    """A time that goes by engines, 14 of them: 15 take 14 / 15 of it, ln(15 / 14) over itself is
+    all of it. Without the whole number nothing would follow.
+    """
+    engines = "gpu.dma_engines.count"
+    found = limits(lambda on: {"time": 1 / on.gpu.dma_engines.count}, node, set())["time"]
+    assert (found.path, found.part) == (engines, pytest.approx(1.0))
+    assert better(node, [engines], STEP).gpu.dma_engines.count == 15
+    assert better(node, [engines], 2.0).gpu.dma_engines.count == 28
+    channels = better(node, ["collective_libraries.rccl.channels.default.all_gather"], STEP)
+    assert channels.collective_libraries["rccl"].channels.maximum == 62  # 56 at most before
+
+
+def test_of_one_time_groups_that_cannot_bind_are_not_searched(node):
+    """All of the links give it half, so no number of a group that gives a tenth binds."""
+    asked = []
+
+    def times(on):
+        asked.append(on)
+        return {"time": (node.links.bandwidth / on.links.bandwidth) + on.gpu.hbm.latency * 1e5}
+
+    assert limits(times, node, set())["time"].path == "links.bandwidth"
+    single = [n for n in asked if n.gpu.hbm.latency < node.gpu.hbm.latency]
+    assert all(n.gpu.hbm.bandwidth > node.gpu.hbm.bandwidth for n in single)
+
+
 def test_every_bandwidth_and_latency_is_a_candidate_once(node):
     paths = candidates(node)
     assert len(paths) == len(set(paths))
@@ -77,7 +103,7 @@ def test_doubled_engines_change_nothing_where_bytes_in_flight_bind():
     assert two.wall_s == pytest.approx(one.wall_s, rel=0.005)
     for given, result in ((FAST_LINKS, one), (doubled, two)):
         workload, node = prepare(PAIR, None, given)
-        said = limit_line(workload, node, "conccl", result.wall_s)
+        said = limit_line(limit_of_run(workload, node, "conccl", result.wall_s))
         assert said.startswith(f"wall bound by {IN_FLIGHT} ("), said
 
 

@@ -119,7 +119,7 @@ def test_mfu_and_tokens() -> None:
     found = result(layers=4, batch=2)
     assert found.tokens_per_s == pytest.approx(4 * 2 * 4096 / found.wall_s)
     layer = 218112000 - 2 * 4096
-    attention = 3.5 * 4 * 128 * 32 * (4096 * 4097 / 2) * 2
+    attention = 3 * 4 * 128 * 32 * (4096 * 4097 / 2) * 2
     flops = 4 * (6 * layer * 2 * 4096 + attention)
     peak = 132 * 4096 * 1.98e9
     assert found.mfu == pytest.approx(flops / (found.wall_s * peak), rel=1e-6)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from iteration_case import built, planned, result
+from iteration_case import built, described, planned, result
 
 from c3sim.errors import InputError
 from c3sim.iterations.build import build
-from c3sim.iterations.measured import in_pipeline
-from c3sim.iterations.runs import Numbers, one_after_the_other
+from c3sim.iterations.runs import one_after_the_other
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.layout import Layout
+from c3sim.spec.reading.paths import set_field
 from c3sim.spec.workload import Collective, Copy
 
 EIGHT = {"node": "h200-8", "layers": 2}
@@ -101,6 +102,146 @@ def test_a_stage_hands_on_to_the_next_group() -> None:
     assert {(t.group, t.stride) for t in tasks if isinstance(t, Collective)} == {(4, 1)}
 
 
+def test_entries_by_kind_are_dimensions_by_name() -> None:
+    """The same groups, tasks and time."""
+    kinds = built(2, node="h200-8", parallel=FSDP_TENSOR).workload
+    names = built(2, node="h200-8", parallel={"tp": 4, "sequence": False}).workload
+    assert kinds == names
+    kinds = built(2, node="h200-8", parallel={"kind": "ddp"}).workload
+    assert kinds == built(2, node="h200-8", parallel={"dp_shard": 1}).workload
+
+
+def test_a_dimension_can_be_set_where_entries_are_by_kind() -> None:
+    loaded = described(node="h200-8", parallel={"kind": "fsdp", "prefetch": 2})
+    changed = set_field(loaded.iteration, "parallel.tp", "4")
+    assert changed.parallel == Layout(dp_shard=-1, prefetch=2, tp=4)
+
+
+CLUSTER: dict[str, Any] = {"node": "mi300x-cluster", "model": "llama-3-70b", "layers": 2}
+
+
+def test_groups_of_every_dimension() -> None:
+    """By hand, 128 GPUs as 2 x 2 x 2 x 2 x 8, the last ones neighbours: cp 8 apart, dp_shard 16,
+    its group with cp 4 GPUs 8 apart, dp_replicate 32, pp 64.
+    """
+    parallel: dict[str, Any] = {"pp": 2, "dp_replicate": 2, "cp": 2, "tp": 8}
+    mesh = planned(**CLUSTER, batch=2, parallel=parallel).mesh
+    assert dict(mesh.sizes) == {"pp": 2, "dp_replicate": 2, "dp_shard": 2, "cp": 2, "tp": 8}
+    assert mesh.groups == {
+        "tensor": (8, 1),
+        "context": (2, 8),
+        "data": (4, 8),
+        "replicate": (2, 32),
+        "replicas of experts": (4, 8),
+    }
+    assert mesh.stride("pp") == 64
+    parallel = {"pp": 2, "tp": 8, "order": "megatron_tp_pp_dp"}
+    assert planned(**CLUSTER, batch=2, parallel=parallel).mesh.stride("pp") == 8
+
+
+@pytest.mark.parametrize(
+    ("etp", "experts", "copies"), [(1, (8, 1), (16, 8)), (2, (8, 2), (8, 16))], ids=str
+)
+def test_experts_take_from_shards_and_tensor_groups(
+    etp: int, experts: tuple[int, int], copies: tuple[int, int]
+) -> None:
+    """As torchtitan has it: ep neighbours of dp_shard x tp; where tp shares an expert, 2 apart."""
+    fields = {**CLUSTER, "model": "mixtral-8x7b"}
+    mesh = planned(**fields, parallel={"ep": 8, "tp": 2, "etp": etp}).mesh
+    assert mesh.groups["expert"] == experts
+    assert mesh.groups["replicas of experts"] == copies
+
+
+def test_replicas_of_shards_add_up_their_parts() -> None:
+    """HSDP, by hand: a layer of n parameters is gathered over 4 GPUs, its gradients scattered over
+    them, and n / 4 all-reduced between two, 4 apart: of the link bytes of each GPU 3/4 n twice more
+    than of 8 shards 7/8 n, and 2 x 1/2 x n / 4.
+    """
+    found = built(2, node="h200-8", head=False, parallel={"dp_replicate": 2}).workload.tasks
+    size = 2 * planned(layers=2).units().layer.parameters
+    sums = {
+        (name, task.group, task.stride, task.size)
+        for name, task in found.items()
+        if isinstance(task, Collective) and task.op == "all_reduce"
+    }
+    assert sums == {(f"reduce{n}-sum", 2, 4, size / 4) for n in (1, 2)}
+    shards = {(t.group, t.stride) for t in found.values() if getattr(t, "op", "") == "all_gather"}
+    assert shards == {(4, 1)}
+
+
+def sent(name: str, parts: int, by: str) -> float:
+    """Bytes that a GPU sends to share sequences over *parts*, in one layer *name* (pass)."""
+    parallel = {"cp": parts, "dp_shard": 1, "dp_replicate": 1, "cp_by": by}
+    tasks = built(1, node=f"h200-{parts}", head=False, parallel=parallel).workload.tasks
+    total = 0.0
+    for task_name, task in tasks.items():
+        if not task_name.startswith(name):
+            continue
+        if isinstance(task, Collective):
+            total += task.size * (parts - 1) / parts
+        elif isinstance(task, Copy):
+            total += task.bytes
+    return total
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_bytes_of_shared_sequences(parts: int) -> None:
+    """Llama 3 8B: of 4096 tokens keys and values of 8 heads, queries of 32, of 128 numbers of 2
+    bytes. A ring sends as much as an all-gather; backward it sends gradients of keys home, a step
+    more. All-to-all: a GPU's own queries, keys, values, and its output.
+    """
+    keys, queries = 2 * 4096 * 8 * 128 * 2.0, 4096 * 32 * 128 * 2.0
+    away = (parts - 1) / parts
+    assert sent("forward1", parts, "all_gather") == pytest.approx(away * keys)
+    assert sent("forward1", parts, "ring") == pytest.approx(away * keys)
+    assert sent("backward1", parts, "all_gather") == pytest.approx(2 * away * keys)
+    assert sent("backward1", parts, "ring") == pytest.approx((2 * away + 1 / parts) * keys)
+    both = away * (2 * queries + keys) / parts
+    assert sent("forward1", parts, "all_to_all") == pytest.approx(both)
+    assert sent("backward1", parts, "all_to_all") == pytest.approx(both)
+
+
+@pytest.mark.parametrize("by", ["all_gather", "ring", "all_to_all"])
+def test_shared_sequences_are_as_much_work(by: str) -> None:
+    """A causal pass over a quarter of the tokens each is a quarter of the FLOP that are needed."""
+    whole = planned(node="h200-4", layers=1).units().flops
+    share = planned(node="h200-4", layers=1, parallel={"cp": 4, "cp_by": by}).units().flops
+    assert share == pytest.approx(whole / 4, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "parallel",
+    [
+        {"tp": 16},
+        {"tp": 4, "dp_replicate": 4},
+        {"cp": 4, "tp": 8, "cp_by": "ring"},
+        {"cp": 16, "cp_by": "ring"},
+        {"tp": 8, "queues": 1},
+        {"pp": 4, "tp": 8, "schedule": "interleaved"},
+        {"pp": 16, "tp": 2, "schedule": "zero_bubble"},
+        {"tp": 8, "micro_batches": 8},
+    ],
+    ids=str,
+)
+def test_jobs_wider_than_a_node_run(parallel: Any) -> None:
+    """16 nodes of 8 GPUs. Parts add up to the wall; what stages do and wait adds up too."""
+    fields = {"tokens": 2048, "batch": 32, "layers": 16, "optimizer": "adamw"}
+    found = result(**{**CLUSTER, **fields}, parallel=parallel)
+    assert sum(found.parts.values()) == pytest.approx(found.wall_s, rel=1e-6)
+    for stage in found.stages:
+        assert stage.bubbles_s > 0
+        spent = stage.forward_s + stage.backward_s + stage.optimizer_s
+        assert spent + stage.bubbles_s + stage.waits_s == pytest.approx(found.wall_s, rel=0.02)
+
+
+def test_one_queue_is_no_quicker() -> None:
+    """What was launched before has to begin before: gathers hold up the operators behind them."""
+    walls = [
+        result(node="h200-8", layers=4, parallel={"queues": count}).wall_s for count in (None, 1)
+    ]
+    assert walls[1] > walls[0]
+
+
 @pytest.mark.parametrize("node", ["h200-8", "mi300x-8"])
 def test_one_gpu_stands_for_the_mesh(node: str) -> None:
     plan = planned(node=node, layers=1, tokens=512, parallel=FSDP_TENSOR)
@@ -132,33 +273,19 @@ def test_smaller_groups_cost_memory_and_give_tokens() -> None:
         (({"kind": "fsdp"}, {"kind": "tensor", "size": 8}), "no GPUs are left for fsdp"),
         (({"kind": "ddp"}, {"kind": "fsdp"}), "not both"),
         (({"kind": "pipeline"}, {"kind": "tensor"}), "tensor and pipeline nest"),
-        (({"kind": "pipeline", "size": 2}, {"kind": "ddp"}), "nests with tensor"),
+        ({"tp": 3}, "tp 3 does not divide 8 GPUs; dp_shard is what is left"),
+        ({"tp": 2, "dp_shard": 2, "dp_replicate": 1}, "= 4 GPUs of 8; leave dp_shard out"),
+        ({"tp": 2, "cp": 2, "order": ["dp_shard", "tp", "cp"]}, "tp must not stand between them"),
+        ({"ep": 2}, "llama-3-8b has no experts"),
+        ({"pp": 2, "micro_batches": 3}, "4 sequences do not divide by 3 micro batches"),
+        ({"pp": 4}, "4 stages of 2 layers"),
+        ({"pp": 2, "schedule": "dualpipe", "micro_batches": 2}, "dualpipe needs"),
+        ({"pp": 2, "chunks": 2}, "1f1b has none"),
     ],
 )
 def test_what_cannot_nest_says_why(parallel: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         planned(**EIGHT, batch=4, parallel=parallel)
-
-
-def test_a_pipeline_runs_its_optimizer_once() -> None:
-    """By hand: four micro batches of 10 ms through two stages, and 2 ms of optimizer, which takes 3
-    of the 8 J: 5 turns of 8 ms and 2 ms; 4 x 5 J and 3 J.
-    """
-    plan = planned(
-        **EIGHT, batch=4, parallel=({"kind": "pipeline", "size": 2}, {"kind": "tensor", "size": 4})
-    )
-    one = Numbers(
-        wall=10e-3,
-        compute=10e-3,
-        busy={"optimizer": 2e-3, "gemm": 5e-3},
-        exposed={"optimizer": 2e-3, "gemm": 4e-3},
-        account={"hbm_byte": 8.0},
-        once={"hbm_byte": 3.0},
-    )
-    whole = in_pipeline(plan, one)
-    assert whole.wall == pytest.approx(5 * 8e-3 + 2e-3)
-    assert whole.account == {"hbm_byte": pytest.approx(4 * 5.0 + 3.0)}
-    assert whole.busy == {"optimizer": 2e-3, "gemm": pytest.approx(20e-3)}
 
 
 def test_energy_of_a_pipeline_grows_by_less_than_its_micro_batches() -> None:

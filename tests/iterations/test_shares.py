@@ -8,7 +8,7 @@ import pytest
 from iteration_case import result
 from rich.console import Console
 
-from c3sim.iterations.shares import parts_of_step, with_bubbles
+from c3sim.iterations.shares import parts_of_step
 from c3sim.output.kit.step import step_of, step_of_result
 from c3sim.output.tables.run import iteration_table
 from c3sim.simulation.run import Exposure, Run, TaskRun
@@ -43,12 +43,6 @@ def test_every_moment_has_its_part() -> None:
     parts = parts_of_step(run, {name: kind for name, (_, _, kind) in SPANS.items()})
     expected = {"launches": 3.0, "gemm": 4.5, "normalisation": 1.5, "communication": 3.0}
     assert parts == pytest.approx({**expected, "waiting": 1.0, "idle": 1.0})
-
-
-def test_bubbles_are_what_micro_batches_leave() -> None:
-    """Three of 2 s and an optimizer of 1 s in 10 s."""
-    parts = with_bubbles({"gemm": 2.0, "optimizer": 1.0}, 10.0, 3)
-    assert parts == {"gemm": 6.0, "optimizer": 1.0, "bubbles": 3.0}
 
 
 FSDP = {"kind": "fsdp"}

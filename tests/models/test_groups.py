@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputErrors
-from c3sim.models.groups import Group
+from c3sim.models.groups import Group, span_of
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
@@ -99,6 +99,40 @@ def test_a_gpu_of_every_node() -> None:
     assert simulate(node, inside).end == pytest.approx(alone, rel=1e-6)
 
 
+@pytest.mark.parametrize("op", ["all_gather", "all_reduce", "all_to_all"])
+def test_a_group_of_two_nodes_is_as_a_cluster_of_two(op: str) -> None:
+    """All 8 groups use NICs and links of their own; one leaf holds all nodes."""
+    node = load_hardware("mi300x-cluster").node
+    assert node.scale_out is not None
+    two = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": 2})})
+    alone = simulate(two, workload(one={"op": op})).end
+    assert wall("mi300x-cluster", one={"op": op, "group": 16}) == pytest.approx(alone, rel=1e-9)
+
+
+def test_where_the_members_of_a_group_are() -> None:
+    """By hand, 16 nodes of 8: two of a node in each of four nodes; every other node of a rail."""
+    node = load_hardware("mi300x-cluster").node
+    assert span_of(node, Group(8, 4)) == (Group(2, 4), Group(4, 1))
+    assert span_of(node, Group(4, 16)) == (Group(1), Group(4, 2))
+    assert span_of(node, Group(4, 2)) == (Group(4, 2), Group(1))
+
+
+@pytest.mark.parametrize("fields", [{"op": "all_reduce"}, {"op": "all_to_all"}, {}])
+@pytest.mark.parametrize("shape", [(4, 1), (4, 2), (2, 4), (2, 2)], ids=str)
+def test_one_gpu_stands_for_all_groups_across_nodes(
+    shape: tuple[int, int], fields: dict[str, Any]
+) -> None:
+    """Two nodes of four on a full mesh: both nodes, two of each, one of each; pairs in a node."""
+    node = load_hardware("teaching-cluster").node
+    links = node.links.model_copy(update={"topology": "full_mesh"})
+    node = node.model_copy(update={"links": links, "gpus": 4})
+    group, stride = shape
+    found = workload(one={"group": group, "stride": stride, "size": "4 MiB", **fields})
+    check_on_node(found, node)
+    one, all_of_them = (simulate(node, found, fold=fold).end for fold in (True, False))
+    assert one == pytest.approx(all_of_them, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("node", "fields", "message"),
     [
@@ -107,7 +141,9 @@ def test_a_gpu_of_every_node() -> None:
         ("h200-8", {"group": 1}, "at least 2"),
         ("h200-8", {"stride": 2}, "give group too"),
         ("teaching-4", {"group": 2}, "is a ring"),
-        ("mi300x-cluster", {"group": 16}, "between nodes"),
+        ("mi300x-cluster", {"group": 12}, "do not divide the 16 nodes of 8 GPUs"),
+        ("mi300x-cluster", {"group": 4, "stride": 12}, "do not divide the 16 nodes of 8 GPUs"),
+        ("mi300x-cluster", {"group": 16, "backend": "dma"}, "no groups on several nodes"),
     ],
 )
 def test_groups_that_are_none(node: str, fields: dict[str, Any], message: str) -> None:

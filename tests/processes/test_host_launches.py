@@ -62,6 +62,33 @@ def test_a_framework_has_calls_of_its_own_and_an_idle_gpu_is_slow_to_start() -> 
     assert run.task("b").end == pytest.approx(begun + node.gpu.kernels.dispatch_latency + one)
 
 
+def test_a_framework_calls_for_each_peer_and_works_around_a_copy() -> None:
+    """30 us for any collective, 2 more for each peer of an all-to-all; a launch of 10 us and 3 more
+    for a copy. Nothing else runs, so each starts when its call has ended.
+    """
+    profile = HostProfile(
+        launch_time=10 * US,
+        enqueue_time=30 * US,
+        start_latency=0.0,
+        send_time=2 * US,
+        copy_time=3 * US,
+    )
+    node = TEACHING.model_copy(update={"host_profiles": {"framework": profile}})
+    move = {"kind": "collective", "size": 1024}
+    copy = {"kind": "copy", "bytes": 1024, "destination": "gpu", "executor": "kernel"}
+    calls = {
+        30 + 2 * (node.ranks - 1): move | {"op": "all_to_all"},
+        30: move | {"op": "all_gather"},
+        10 + 3: copy,
+        10: GEMM,
+    }
+    for call, task in calls.items():
+        host = {"launch": "eager", "profile": "framework"}
+        workload = {"schema": 1, "name": "w", "tasks": {"t": task}, "host": host}
+        found = simulate(node, parse_workload(workload, plain_si=True)).task("t").start
+        assert found == pytest.approx(call * US + node.gpu.kernels.dispatch_latency), task
+
+
 @pytest.mark.parametrize(("said", "times"), [(None, 3.0), (1.5, 1.5)])
 def test_a_slow_host_takes_longer_for_calls_and_its_gpu_does_not(
     said: float | None, times: float

@@ -16,12 +16,14 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-BF16 = {"dtype": torch.bfloat16, "device": "cuda"}
+from .mixtures import BF16 as BF16
+from .mixtures import LatentAttention, Mixture
+from .mixtures import turned as turned
 
 
 class Layer(nn.Module):  # type: ignore[misc]
-    """Attention and a feed-forward network. *part*: GPUs that share it; *reduces*: whether they
-    add their results up.
+    """Attention and a feed-forward network, latent attention and a mixture where its sizes say so.
+    *part*: GPUs that share it; *reduces*: whether they add their results up.
     """
 
     def __init__(self, sizes: dict[str, Any], part: int = 1, reduces: bool = True):
@@ -40,6 +42,23 @@ class Layer(nn.Module):  # type: ignore[misc]
         self.gate = nn.Linear(hidden, inner, **plain) if self.gated else None
         self.down = nn.Linear(inner, hidden, **plain)
         self.dropout = 0.0 if self.gated else 0.1
+        self.head_norms = None
+        if sizes.get("head_norms"):
+            pair = [nn.RMSNorm(self.width, **BF16), nn.RMSNorm(self.width, **BF16)]
+            self.head_norms = nn.ModuleList(pair)
+        self.latent = LatentAttention(sizes) if "latent" in sizes else None
+        self.mixture = Mixture(sizes) if sizes.get("experts", 1) > 1 else None
+        if self.latent is not None:
+            self.query = self.key = self.value = self.output = None
+        if self.mixture is not None:
+            self.up = self.gate = self.down = None
+
+    def past(self, batch: int, tokens: int) -> Any:
+        """What is kept of so many tokens of each sequence."""
+        if self.latent is not None:
+            return torch.randn(batch, tokens, self.latent.rank + self.latent.rotary, **BF16)
+        shape = (batch, self.groups, tokens, self.width)
+        return torch.randn(*shape, **BF16), torch.randn(*shape, **BF16)
 
     def forward(self, x: Tensor, angles: tuple[Tensor, Tensor] | None, past: Any = None) -> Tensor:
         if self.gated:  # norms before
@@ -49,10 +68,14 @@ class Layer(nn.Module):  # type: ignore[misc]
         return self.norms[1](x + self.dropped(self.network(x)))
 
     def attention(self, x: Tensor, angles: tuple[Tensor, Tensor] | None, past: Any) -> Tensor:
+        if self.latent is not None:
+            return self.latent(x, angles, past)
         batch, tokens, _ = x.shape
         shape = (batch, tokens, -1, self.width)
-        q = self.query(x).view(shape).transpose(1, 2)
-        k = self.key(x).view(shape).transpose(1, 2)
+        q, k = self.query(x).view(shape), self.key(x).view(shape)
+        if self.head_norms is not None:
+            q, k = self.head_norms[0](q), self.head_norms[1](k)
+        q, k = q.transpose(1, 2), k.transpose(1, 2)
         v = self.value(x).view(shape).transpose(1, 2)
         if angles is not None:
             q, k = turned(q, *angles), turned(k, *angles)
@@ -70,6 +93,8 @@ class Layer(nn.Module):  # type: ignore[misc]
         return self.output(mixed.transpose(1, 2).reshape(batch, tokens, -1))
 
     def network(self, x: Tensor) -> Tensor:
+        if self.mixture is not None:
+            return self.mixture(x)
         if self.gate is None:
             return self.down(F.gelu(self.up(x)))
         return self.down(F.silu(self.gate(x)) * self.up(x))
@@ -83,12 +108,6 @@ class Layer(nn.Module):  # type: ignore[misc]
         return x
 
 
-def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Rotary embedding, by halves."""
-    first, second = x.chunk(2, dim=-1)
-    return x * cosine + torch.cat([-second, first], dim=-1) * sine
-
-
 class Model(nn.Module):  # type: ignore[misc]
     """*layers* layers; with *head* the embedding and the projection to words too. An encoder's
     embedding adds learned *positions*, with a norm; a decoder has a last norm.
@@ -97,7 +116,8 @@ class Model(nn.Module):  # type: ignore[misc]
     def __init__(self, sizes: dict[str, Any], layers: int, head: bool, part: int, reduces: bool):
         super().__init__()
         self.layers = nn.ModuleList([Layer(sizes, part, reduces) for _ in range(layers)])
-        self.rotary = sizes["head_dim"] if sizes["gated"] else 0
+        width = sizes["latent"]["rotary"] if "latent" in sizes else sizes["head_dim"]
+        self.rotary = width if sizes["gated"] else 0
         self.embedding = nn.Embedding(sizes["vocab"], sizes["hidden"], **BF16) if head else None
         self.head = nn.Linear(sizes["hidden"], sizes["vocab"], bias=False, **BF16) if head else None
         norm = nn.RMSNorm if sizes["gated"] else nn.LayerNorm

@@ -16,6 +16,7 @@ from c3sim.errors import InputError
 from c3sim.output.kit.layout import add_row, make_table, show, stack
 from c3sim.output.kit.text import size
 
+from .clocks import core_clock
 from .plan import Plan, Step
 from .step import Outcome, Setting, run_step, written_by
 
@@ -76,10 +77,22 @@ def run_steps(
                     step=step, result="skipped", message=f"needs {step.gpus} GPUs, there are {gpus}"
                 )
             else:
-                outcome = run_step(step, setting, watcher.tell)
+                outcome = _at_its_clock(step, setting, watcher)
             done.append(outcome)
             watcher.end(number, len(steps), outcome)
     return done
+
+
+def _at_its_clock(step: Step, setting: Setting, watcher: Watcher) -> Outcome:
+    """Run *step* at the core clock that it asks for; skipped where that cannot be set."""
+    mhz = None if setting.recorded is not None else step.core_clock_mhz
+    if mhz is not None and not setting.set_clocks:
+        reason = f"runs at {mhz} MHz; needs --set-clocks, and the right to set clocks"
+        return Outcome(step=step, result="skipped", message=reason)
+    with core_clock(mhz) as failed:
+        if failed:
+            return Outcome(step=step, result="skipped", message=failed)
+        return run_step(step, setting, watcher.tell)
 
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:

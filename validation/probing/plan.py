@@ -30,6 +30,9 @@ class Step(Spec):
     gpus: Annotated[int, Field(ge=0)] = Field(
         1, description="how many it needs; with fewer it is skipped"
     )
+    core_clock_mhz: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="core clock that it runs at, where it may be set; left out: as it is"
+    )
     what: str = Field("", description="what it measures, in a few words")
     means: str = Field("", description="what its result would mean for the model")
     command: str | tuple[str | float, ...] = Field(

@@ -47,6 +47,8 @@ class Setting:
     timeout: float
     recorded: Path | None = None
     """records of an earlier run, in place of the probe"""
+    set_clocks: bool = False
+    """whether steps may set the core clock of the GPUs"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

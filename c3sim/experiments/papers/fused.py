@@ -2,6 +2,8 @@
 
     saving = 1 - fused / unfused
 
+Both sides are told in parts that add up (c3sim/experiments/subjects/operators.py).
+
 The skew of two nodes is the difference of their ends over the time of both. Each waits for the
 other's part. Where every GPU makes its results in the order of destinations, the first makes its
 own part first and the second what the first waits for; so the second waits longer:
@@ -20,14 +22,18 @@ from typing import Any
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.experiments.cases import assumed, node_of, rows_of
+from c3sim.experiments.bands import draws_within, ends_of
+from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
+from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.operators import (
     Configuration,
     Operator,
     compared,
     conditions_of,
+    saved,
+    skew,
     training,
 )
 from c3sim.output.kit.grid import Table, remarks, titled
@@ -35,7 +41,7 @@ from c3sim.output.kit.panels import Panel, panel
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.quantities import Extent, Parts
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
 from c3sim.spec.study import Study
 
 
@@ -58,48 +64,56 @@ class Said(Spec):
     nodes: Parts
     batch: Extent
     model: str
+    draws: int = Field(0, ge=0, le=1000)
+    drawn: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Placed:
-    """A *configuration* on a node."""
+    """A *configuration* on a node; *draws*: values [SI] that it is run with as well."""
 
     name: str
     node: Node
     configuration: Configuration
+    draws: tuple[Settings, ...] = ()
 
 
 def cases(asked: Asked) -> list[Placed]:
     """Every row of the table; on a node asked for each configuration once. Raises InputError."""
     given, nodes, found = asked.options.node, dict[str, Node](), list[Placed]()
-    assumed(asked.study, Said)  # wrong ones are told before hours of work
+    draws: dict[str, tuple[Settings, ...]] = {}
+    said = assumed(asked.study, Said)  # wrong ones are told before hours of work
     for entry in rows_of(asked.study, Entry):
         name = given.name if given else entry.node
         if name not in nodes:
             nodes[name] = node_of(asked.study, given or load_hardware(name).node)
             if nodes[name].ranks < 2:
                 raise InputError(f"{name} has one GPU; a collective needs two")
+            known = asked.options.provenance if given else load_hardware(name).provenance
+            loaded = LoadedNode(node=nodes[name], provenance=known)
+            draws[name] = draws_within(loaded, said.drawn, asked.options, said.draws)
         for size in product(entry.m, entry.n, entry.k):
             one = Configuration(entry.operator, *size)
-            found.append(Placed(name=one.name, node=nodes[name], configuration=one))
+            place, drawn = nodes[name], draws[name]
+            found.append(Placed(name=one.name, node=place, configuration=one, draws=drawn))
     return list({(each.node.name, each.configuration): each for each in found}.values())
 
 
 def row(case: Placed, study: Study) -> Row:
     """*skew*: of two nodes, without and with the order; None in a node."""
     node, one, how = case.node, case.configuration, conditions_of(study)
-    before, after, late = compared(node, one, how)
-    skew = late and {"without": (late - after) / ((late + after) / 2), "with": 0.0}
+    found = compared(node, one, how)
+    drawn = [saved(node_with(node, NONE, draw), one, how) for draw in case.draws]
     return Row(
         operator=one.operator,
         node=node.name,
         nodes=node.nodes,
         gpus=node.ranks,
         configuration=one.name,
-        unfused_s=before,
-        fused_s=after,
-        saving=1.0 - after / before,
-        skew=skew,
+        **found,
+        saving=1.0 - found.fused_s / found.unfused_s,
+        drawn=drawn,
+        skew=skew(node, one, how) if node.nodes == 2 else None,
     )
 
 
@@ -109,13 +123,18 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
     """
     wide = next((case.node for case in cases if case.node.scale_out is not None), None)
     operators = grouped(rows, lambda row: row.operator)
+    summary = {name: _summary(of) for name, of in operators.items()}
+    by_node = {
+        name: {node: _summary(of) for node, of in grouped(all_, lambda row: row.node).items()}
+        for name, all_ in operators.items()
+    }
+    for each in rows:
+        drawn = each.pop("drawn")
+        each["band"] = {"saving": ends_of([each.saving, *drawn] if drawn else [])}
     return {
         "rows": rows,
-        "summary": {name: _summary(of) for name, of in operators.items()},
-        "by_node": {
-            name: {node: _summary(of) for node, of in grouped(all_, lambda row: row.node).items()}
-            for name, all_ in operators.items()
-        },
+        "summary": summary,
+        "by_node": by_node,
         "training": training(asked.study, wide) if wide is not None else None,
         "assumptions": asked.study.assumptions,
         "published": asked.study.published if asked.options.node is None else {},
@@ -123,12 +142,32 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
 
 
 def _summary(rows: Sequence[Row]) -> Row:
+    """*parts*: of the unfused time, mean; *decides*: the largest of them that fusing takes away."""
     savings = [row.saving for row in rows]
-    return Row(mean_saving=mean(savings), max_saving=max(savings))
+    parts = {
+        f"{side}{part}": mean(row[entry][part] / row.unfused_s for row in rows)
+        for side, entry in (("", "unfused"), ("fused_", "fused"))
+        for part in rows[0][entry]
+    }
+    overlap = parts["compute"] + parts["transfer"] - parts["fused_longer"]
+    gone = {name: parts[name] for name in ("staging", "library", "launch", "synchronisation")}
+    added = {name: -parts[f"fused_{name}"] for name in ("occupancy", "flags", "exposed")}
+    all_ = {"overlap": overlap, **gone, **added}
+    first, second = sorted(all_, key=lambda name: -abs(all_[name]))[:2]
+    decides = f"{first} {all_[first]:+.0%}, {second} {all_[second]:+.0%}"
+    drawn = [*zip(*(row.drawn for row in rows), strict=False)]
+    draws = [savings, *drawn] if drawn else []
+    bands = {
+        "mean_band": ends_of([mean(draw) for draw in draws]),
+        "max_band": ends_of([max(draw) for draw in draws]),
+    }
+    means = {"mean_saving": mean(savings), "max_saving": max(savings)}
+    return Row(**means, **bands, parts=parts, decides=decides)
 
 
 def tables(found: StudyResult) -> list[Table | str]:
     columns = ["operator", "node", "configuration", "unfused_s us", "fused_s us", "saving %"]
+    columns += ["unfused.* us", "fused.* us"]
     said = found.assumptions
     why = [f"{name} {said[name]}: {said[f'{name}_why']}" for name in said if f"{name}_why" in said]
     more = [found.training] if found.training is not None else []
@@ -147,17 +186,23 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             theirs = savings.get(operator, {}).get(node, {})
             for name in ("mean", "max"):
                 what = f"{operator} on {node}, {name}"
-                yield claim(what, summary[f"{name}_saving"], theirs.get(name), unit="%")
+                ours, why = summary[f"{name}_saving"], summary.decides
+                band = summary[f"{name}_band"] and tuple(summary[f"{name}_band"])
+                yield claim(what, ours, theirs.get(name), unit="%", decides=why, band=band)
     skews = [row.skew for row in found.rows if row.skew is not None]
     for which in ("without", "with") if skews else ():
         what = f"skew of two nodes {which} the order"
         ours = mean(skew[which] for skew in skews)
-        yield claim(what, ours, known.get("skew", {}).get(which), unit="%")
+        why = "order of tasks" if which == "without" else "how far GPUs differ in speed"
+        theirs = known.get("skew", {}).get(which)
+        yield claim(what, ours, theirs, unit="%", decides=why)
     step = found.training
     if step is not None:
         ends = known.get("training", {})
         what = f"training step, {step.nodes} nodes of {step.node}"
-        yield claim(what, step.saving, (ends.get("low"), ends.get("high")), unit="%")
+        why = f"{step.exchange_share:.0%} of the step is embedding and all-to-all"
+        known_ends = (ends.get("low"), ends.get("high"))
+        yield claim(what, step.saving, known_ends, unit="%", decides=why)
 
 
 def panels(found: StudyResult) -> list[Panel]:
@@ -167,5 +212,19 @@ def panels(found: StudyResult) -> list[Panel]:
         known = found.published.get("savings", {}).get(rows[0].operator, {}).get(rows[0].node, {})
         levels = {f"published {name} {share:.0%}": 100 * share for name, share in known.items()}
         how: dict[str, Any] = {"kind": "bars", "levels": levels}
-        drawn.append(panel(title, rows, "configuration", "saving %", **how))
+        drawn.append(panel(title, rows, "configuration", "saving %", bands="band.* %", **how))
+    made = [
+        {"what": f"{operator} on {node}", **_sides(summary.parts)}
+        for operator, nodes in found.by_node.items()
+        for node, summary in nodes.items()
+    ]
+    title = "The unfused operator, means over sizes"
+    drawn.append(panel(title, made, "what", "unfused.* %", kind="stacked"))
+    title = "The fused operator, of the unfused one's time"
+    drawn.append(panel(title, made, "what", "fused.* %", kind="stacked"))
     return drawn
+
+
+def _sides(parts: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    fused = {name.removeprefix("fused_"): of for name, of in parts.items() if "fused_" in name}
+    return {"unfused": {n: of for n, of in parts.items() if "fused_" not in n}, "fused": fused}

@@ -4,18 +4,21 @@ recommendation model around the embedding and its all-to-all.
 Unfused: a kernel that stores its result, where ``staging`` says so a copy of it into the order that
 the collective wants, and a collective of the library; each is launched.
 
-Fused: one persistent kernel with ``occupancy`` of the places that a kernel has, so that it moves as
-much less per second. Its work is cut into slices. As a slice is complete its parts go to the peers,
-stored straight into their memory in the node, put by the NIC between nodes; the kernel goes on
-meanwhile. With the order that knows of communication what peers wait for comes first, and what
-stays on the GPU last:
+Fused: one persistent kernel, whose workgroups stay and take one task (a tile) after the other. The
+calls that communicate take registers, so that ``occupancy`` of a unit's places are left; a kernel
+that is bound by its requests under way has as many fewer. The order that knows of communication
+makes first what peers wait for.
+
+    in a node       all threads store straight into the peer's memory (``results: peers``); behind
+                    each task, one for each peer, its workgroup sets a flag (``publish: flag``)
+    between nodes   results stay; as a slice of what leaves is complete, the workgroup that ended
+                    the last of its tasks puts it and a flag behind it by the NIC (``posted``)
 
     slice i of s is complete    with it     after (i / s) (n - 1) / n of the work
                                 without it  after 1 / n + (i / s) (n - 1) / n, the own part first
 
-The sum of an all-reduce has two phases: parts to their owners, sums from the owners to all. A store
-of a slice is a copy by an engine that takes no time but that of memory and links
-(:func:`with_stores`).
+The sum of an all-reduce has two phases: parts to their owners; workgroups there poll the flags
+(``awaits``), add, and store the sums at all peers.
 
 A training step, of which only the forward embedding is fused:
 
@@ -34,12 +37,14 @@ from typing import Any, Literal
 
 from c3sim.errors import InputError
 from c3sim.experiments.study import Row
+from c3sim.models.gemm import plan_gemm
+from c3sim.models.network import shared_rate
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Dlrm
 from c3sim.spec.reading.loading import load_any_model, parse_workload
 from c3sim.spec.study import Study
-from c3sim.spec.workload import Workload
+from c3sim.spec.workload import Gemm, Workload
 
 Operator = Literal["embedding_all_to_all", "gemv_all_reduce", "gemm_all_to_all"]
 ELEMENT = 2  # bytes
@@ -48,12 +53,15 @@ Tasks = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Assumptions about all operators; *late*: the part of this GPU is made first, not last."""
+    """Assumptions about all operators; *late*: tasks come in the order of destinations, without
+    regard to who waits; between two nodes the part of this GPU is made first, not last.
+    """
 
     slices: int
     occupancy: float
     staging: bool
     late: bool = False
+    flags: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +110,37 @@ def fused(node: Node, row: Configuration, how: Conditions) -> Workload:
 
 def fused_tasks(node: Node, row: Configuration, how: Conditions, after: str = "") -> Tasks:
     """Its last tasks are those that :func:`lasts` names."""
-    tasks: Tasks = {
-        "compute": {**_kernel(node, row, how.occupancy), "after": [after] if after else []}
-    }
+    compute = {**_persistent(node, row, how), "after": [after] if after else []}
+    if node.nodes > 1:
+        return {"compute": compute, **_puts(node, row, how)}
+    owned: Tasks = {"results": "peers", "order": "by_owner" if how.late else "remote_first"}
+    if how.flags:
+        owned["publish"] = "flag"
+    tasks: Tasks = {"compute": {**compute, **owned}}
+    if row.collective == "all_reduce":
+        sums = {"kind": "kernel", "read": row.bytes, "written": row.bytes, "awaits": ["compute"]}
+        # of the same kernel, so nobody launches them
+        tasks["sums"] = {**sums, **owned, "workgroups": node.ranks, "launch_time": "0 us"}
+    return tasks
+
+
+def _puts(node: Node, row: Configuration, how: Conditions) -> Tasks:
+    """Slices of what leaves the node: a put to the other one, or one to each by a workgroup of its
+    own.
+    """
     remote = 1.0 - 1.0 / node.ranks
+    tasks: Tasks = {}
     for number in range(how.slices):
         done = remote * (number + 1) / how.slices + (1.0 - remote) * how.late
-        part = {"kind": "collective", "backend": "dma", "size": row.bytes / how.slices}
-        ready = f"compute.tiles[{100 * done:.12g}%]"
-        tasks[f"slice{number}"] = {**part, "op": "all_to_all", "after": [ready]}
-        if row.collective == "all_reduce":
-            sums = {**part, "op": "all_gather", "after": [f"slice{number}"]}
-            tasks[f"sums{number}"] = sums
+        put: Tasks = {"after": [f"compute.tiles[{100 * done:.12g}%]"]}
+        size = row.bytes / how.slices
+        if node.nodes == 2:
+            put |= {"kind": "copy", "executor": "nic", "bytes": remote * size, "gpus": "all"}
+            put |= {"posted": "serial"}
+        else:
+            put |= {"kind": "collective", "op": "all_to_all", "backend": "dma", "size": size}
+            put |= {"algorithm": "direct", "posted": "lanes"}
+        tasks[f"slice{number}"] = put
     return tasks
 
 
@@ -122,43 +149,16 @@ def lasts(tasks: Tasks) -> list[str]:
     return [name for name in tasks if name.startswith(("compute", "exchange", "slice", "sums"))]
 
 
-def with_stores(node: Node) -> Node:
-    """*node* with engines that stand for stores of a kernel's workgroups: one for every peer, as
-    fast as its links, without latencies, packets or a host of their own. A flag takes a hop.
-    """
-    peers = max(1, node.gpus - 1)
-    rate = node.links.bandwidth * node.links.per_peer
-    update: dict[str, object] = {
-        "count": peers,
-        "host_count": 0,
-        "local_count": 0,
-        "per_peer": 1,
-        "bandwidth": rate,
-        "bytes_in_flight": None,
-        "latency": 0.0,
-        "copy_latency": node.links.latency,
-        "packet_time": 0.0,
-        "queue_switch_time": 0.0,
-        "queues": 4096,
-        "stream_queues": None,
-        "trigger_latency": 0.0,
-    }
-    engines = node.gpu.dma_engines.model_copy(update=update)
-    gpu = node.gpu.model_copy(update={"dma_engines": engines})
-    links = node.links.model_copy(update={"engine_map": None})
-    return node.model_copy(update={"gpu": gpu, "links": links})
+PLACES = 8  # workgroups of a unit at full occupancy: 256 threads of 64 registers each
 
 
 def _kernel(node: Node, row: Configuration, occupancy: float = 1.0) -> Tasks:
-    """The computation; persistent where *occupancy* is below 1."""
-    units, operators = node.gpu.compute_unit_count, node.gpu.operators
+    """The computation, by workgroups of which each has one task."""
+    operators = node.gpu.operators
     if operators is None:
         raise InputError(f"{node.name} has no operators; a study of fused ones needs them")
     if row.operator == "gemm_all_to_all":
-        gemm: Tasks = {"kind": "gemm", "m": row.m, "n": row.n, "k": row.k}
-        if occupancy == 1.0:
-            return gemm
-        return {**gemm, "schedule": "persistent", "workgroups": int(units * occupancy)}
+        return {"kind": "gemm", "m": row.m, "n": row.n, "k": row.k}
     summed = row.k * (row.bytes if row.operator == "embedding_all_to_all" else row.m * ELEMENT)
     reached = operators.gather if row.operator == "embedding_all_to_all" else 1.0
     return {
@@ -166,9 +166,37 @@ def _kernel(node: Node, row: Configuration, occupancy: float = 1.0) -> Tasks:
         "operator": "embedding",
         "read": summed,
         "written": row.bytes,
-        "tiles": 64 * units,
+        "per_unit": PLACES,
+        "workgroups": 64 * node.gpu.compute_unit_count,
         "stream_efficiency": reached * occupancy,
     }
+
+
+def _persistent(node: Node, row: Configuration, how: Conditions) -> Tasks:
+    """The computation, by workgroups that stay: of a GEMM as many as find room beside the calls'
+    registers, else *occupancy* of the places.
+    """
+    kernel, units = _kernel(node, row, how.occupancy), node.gpu.compute_unit_count
+    if kernel["kind"] == "gemm":
+        residents = gemm_residents(node, Gemm(**kernel), how.occupancy)
+        return {**kernel, "schedule": "persistent", "workgroups": units * residents}
+    places = max(1, int(PLACES * how.occupancy))
+    tasks = max(node.ranks if node.nodes == 1 else 0, how.slices, 64 // places)
+    held = {"per_unit": places, "workgroups": units * places}
+    return {**kernel, **held, "tiles": units * places * tasks}
+
+
+def gemm_residents(node: Node, gemm: Gemm, occupancy: float) -> int:
+    """Workgroups of *gemm* on a compute unit whose lanes have the registers besides by which a
+    kernel at full occupancy loses 1 - *occupancy* of its places.
+    """
+    units, plan = node.gpu.compute_units, plan_gemm(node.gpu, gemm)
+    full = units.registers / (PLACES * BASIC_WAVES)  # of a wave
+    more = plan.waves * full * (1.0 / occupancy - 1.0)
+    return max(1, min(plan.residents, int(units.registers / (plan.registers + more))))
+
+
+BASIC_WAVES = 4  # of a workgroup of 256 threads
 
 
 def as_workload(node: Node, tasks: Tasks) -> Workload:
@@ -236,15 +264,77 @@ def end_of(node: Node, workload: Workload) -> float:
     return run_once(node, workload, energy=False).end
 
 
-def compared(node: Node, one: Configuration, how: Conditions) -> tuple[float, float, float | None]:
-    """Ends [s]: unfused, fused, and of two nodes fused with the part of this GPU first."""
-    storing = with_stores(node)
+def compared(node: Node, one: Configuration, how: Conditions) -> Row:
+    """Times [s] unfused and fused, what each is made of (they add up), and of two nodes or of a
+    node's GPUs how far apart they end, over the time of both.
 
-    def end(*, late: bool) -> float:
-        return end_of(storing, fused(storing, one, replace(how, late=late)))
+    unfused   compute; staging; transfer, over links or NICs alone; library: what its collective
+              takes beside; launch, until the first kernel runs; synchronisation: between
+              kernels, of which each waits for the one before
+    fused     the longer one of compute and transfer; occupancy and flags, by removal; exposed, the
+              rest
+    """
+    workload = unfused(node, one, how)
+    run = run_once(node, workload, energy=False)
+    spans = {name: run.task(name).end - run.task(name).start for name in workload.tasks}
+    transfer = transfer_time(node, one)
+    before = {
+        "compute": spans["compute"],
+        "staging": spans.get("stage", 0.0),
+        "transfer": transfer,
+        "library": spans["exchange"] - transfer,
+        "launch": run.task("compute").start,
+        "synchronisation": run.end - run.task("compute").start - sum(spans.values()),
+    }
 
-    before, after = end_of(node, unfused(node, one, how)), end(late=False)
-    return before, after, end(late=True) if node.nodes == 2 else None
+    def end(**changed: Any) -> float:
+        return end_of(node, fused(node, one, replace(how, **changed)))
+
+    whole = end()
+    after = {
+        "longer": max(spans["compute"], transfer),
+        "occupancy": whole - end(occupancy=1.0),
+        "flags": whole - end(flags=False) if node.nodes == 1 else 0.0,
+    }
+    after["exposed"] = whole - sum(after.values())
+    return Row(unfused_s=run.end, fused_s=whole, unfused=Row(before), fused=Row(after))
+
+
+def saved(node: Node, one: Configuration, how: Conditions) -> float:
+    """Share of the unfused time that fusing saves."""
+    return 1.0 - end_of(node, fused(node, one, how)) / end_of(node, unfused(node, one, how))
+
+
+def transfer_time(node: Node, one: Configuration) -> float:
+    """Seconds in which links, or NICs, carry the collective at their rate; an all-reduce in two
+    phases.
+    """
+    if node.nodes > 1:
+        return one.bytes * (1.0 - 1.0 / node.ranks) / shared_rate(node)
+    each = one.bytes / node.ranks / (node.links.bandwidth * node.links.per_peer)
+    if node.links.topology != "full_mesh":
+        each *= node.ranks - 1
+    return 2.0 * each if one.collective == "all_reduce" else each
+
+
+def skew(node: Node, one: Configuration, how: Conditions) -> Row:
+    """How far apart two nodes end, over the mean of both: tasks in the order of destinations on
+    both (*without*), and with what leaves first (*with*), where a GPU is slower than the other by
+    as much as GPUs of a node differ.
+    """
+    early, late = (
+        end_of(node, fused(node, one, replace(how, late=each))) for each in (False, True)
+    )
+    gpu = node.gpu
+    apart = gpu.variation.speed if gpu.variation is not None else 0.0
+    clock = gpu.clock.model_copy(update={"maximum": gpu.clock.maximum * (1.0 - apart)})
+    slower = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
+    behind = end_of(slower, fused(slower, one, how))
+
+    def over(one: float, other: float) -> float:
+        return abs(one - other) / ((one + other) / 2)
+
+    return Row({"without": over(late, early), "with": over(behind, early)})
 
 
 def training(study: Study, node: Node) -> Row:
@@ -255,9 +345,8 @@ def training(study: Study, node: Node) -> Row:
     assert node.scale_out is not None
     batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
     wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
-    storing = with_stores(wide)
     before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
-    after = end_of(storing, training_step(storing, model, batch, how, fuse=True))
+    after = end_of(wide, training_step(wide, model, batch, how, fuse=True))
     return Row(
         node=node.name,
         nodes=nodes,

@@ -1,17 +1,13 @@
-"""A sub-layer of tensor parallelism, GEMM and all-reduce of its output, as tasks on one node.
+"""A sub-layer of tensor parallelism, GEMM and all-reduce of its output, on one node.
 
-One after the other: GEMM, reduce-scatter by the node's library, all-gather by its engines in place,
-n - 1 chunks read and written. Tracked (T3): the output is n chunks. The GEMM makes them in an order
-that is staggered from GPU to GPU, so that all GPUs do the same at the same time and one stands for
-all:
+One after the other: the GEMM, whose results go through the last cache; reduce-scatter by the
+node's library; all-gather by its engines in place, n - 1 chunks read and written. Tracked (T3): the
+GEMM and what its stores start (near_memory/layer.py), then the same all-gather, not overlapped.
+Chunks go from neighbour to neighbour, whatever the links.
 
-    chunk 0       stored straight into the next GPU's memory, which adds it to its own
-    chunk s       once it is complete here and the one of the GPU before has been added, an engine
-                  sends it on, where it is added; n - 2 of them
-    chunk n - 1   stays
-
-On a ring a chunk waits for the one before it; where every pair of GPUs has a way of its own, chunk
-s goes straight to the GPU s further. The all-gather follows, not overlapped.
+Every GEMM runs in the windows of near_memory; how many bytes of its operands come from memory
+follows from its tiles and the caches, as of any other GEMM. Reduce-scatter and all-gather are
+tasks.
 
 A step end to end has further GEMMs, at the rate of the sub-layers' own, and attention:
 
@@ -24,17 +20,22 @@ A step end to end has further GEMMs, at the rate of the sub-layers' own, and att
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.study import Row
+from c3sim.models.gemm import plan_gemm
+from c3sim.near_memory.controller import Memory
+from c3sim.near_memory.layer import Layer, Outcome, run
+from c3sim.near_memory.producer import Gemm as Producer
 from c3sim.simulation.counters import MemoryCounter
-from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
+from c3sim.spec.parts import NearMemory
 from c3sim.spec.reading.loading import parse_workload
-from c3sim.spec.workload import Workload
+from c3sim.spec.workload import Gemm, Workload
 
 ELEMENT = 2  # bytes
 
@@ -57,138 +58,206 @@ class SubLayer:
         return {"kind": "gemm", "m": self.tokens, "n": self.hidden, "k": self.depth}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Results of a sub-layer's tasks on one node: times [s], and bytes of one GPU's memory."""
+
+    rs: float
+    ag: float
+    moved: Mapping[str, float]  # in sequence
+    gemm_reads: float  # of a GEMM whose results go past the caches
+
+
 def in_sequence(node: Node, layer: SubLayer) -> Workload:
-    tasks = {"gemm": layer.gemm, "rs": _collective("reduce_scatter", layer, "gemm")}
-    return _workload(node, {**tasks, **_gathers(node, layer, "rs")})
+    rs = {"kind": "collective", "op": "reduce_scatter", "size": layer.size, "after": ["gemm"]}
+    return _workload(node, {"gemm": layer.gemm, "rs": rs, **_gathers(node, layer, "rs")})
 
 
-def tracked(node: Node, layer: SubLayer) -> Workload:
-    gpus = node.gpus
-    tasks: dict[str, Any] = {"gemm": {**layer.gemm, "updates": True, "forwarded": 1.0 / gpus}}
-    last = ["gemm"]
-    for step in range(1, gpus - 1):
-        after = [f"gemm.tiles[{100 * (step + 1) / gpus:.12g}%]"]
-        if in_turn(node) and step > 1:
-            after.append(f"send{step - 1}")
-        tasks[f"send{step}"] = _send(node, layer, step, after)
-        last = ["gemm", f"send{step}"] if in_turn(node) else [*last, f"send{step}"]
-    return _workload(node, {**tasks, **_gathers(node, layer, *last)})
-
-
-def near_memory_alone(node: Node, layer: SubLayer) -> Workload:
-    """The reduce-scatter by engines and memory, nothing beside it."""
-    tasks: dict[str, Any] = {}
-    for step in range(1, node.gpus):
-        after = [f"send{step - 1}"] if in_turn(node) and step > 1 else []
-        tasks[f"send{step}"] = _send(node, layer, step, after)
-    return _workload(node, tasks)
-
-
-def in_turn(node: Node) -> bool:
-    """True if chunks go from neighbour to neighbour."""
-    return node.links.topology == "ring"
-
-
-def _gathers(node: Node, layer: SubLayer, *before: str) -> dict[str, Any]:
-    """The all-gather behind *before*: ag1 to ag(n - 1)."""
+def _gathers(node: Node, layer: SubLayer, before: str) -> dict[str, Any]:
+    """The all-gather behind *before*: ag1 to ag(n - 1), on a ring one after the other."""
     gathers: dict[str, Any] = {}
+    ring = node.links.topology == "ring"
     for step in range(1, node.gpus):
-        after = [f"ag{step - 1}"] if in_turn(node) and step > 1 else [*before]
+        after = [f"ag{step - 1}"] if ring and step > 1 else [before]
         copy = {"kind": "copy", "bytes": layer.size / node.gpus, "gpus": "all"}
-        gathers[f"ag{step}"] = {**copy, "peer": _peer(node, step), "after": after}
+        gathers[f"ag{step}"] = {**copy, "peer": 1 if ring else step, "after": after}
     return gathers
-
-
-def _peer(node: Node, step: int) -> int:
-    return 1 if in_turn(node) else step
-
-
-def _send(node: Node, layer: SubLayer, step: int, after: list[str]) -> dict[str, Any]:
-    """Chunk *step*, added to what its peer has."""
-    program = [{"op": "reduce", "peer": _peer(node, step), "bytes": layer.size / node.gpus}]
-    return {"kind": "commands", "program": program, "after": after}
-
-
-def _collective(op: str, layer: SubLayer, *after: str) -> dict[str, Any]:
-    return {"kind": "collective", "op": op, "size": layer.size, "after": list(after)}
 
 
 def _workload(node: Node, tasks: dict[str, Any]) -> Workload:
     return parse_workload({"schema": 1, "name": "sub-layer", "node": node.name, "tasks": tasks})
 
 
+def beside(node: Node, layer: SubLayer) -> Beside:
+    """The tasks of *layer* on *node*."""
+    counted, past = MemoryCounter(), MemoryCounter()
+    sequence = simulate(node, in_sequence(node, layer), observers=(counted,))
+    alone = _workload(node, {"gemm": {**layer.gemm, "updates": True}})
+    simulate(node, alone, observers=(past,))
+    ends = [sequence.task(name).end for name in ("gemm", "rs")]
+    return Beside(
+        rs=ends[1] - ends[0],
+        ag=sequence.end - ends[1],
+        moved=_by_phase(counted),
+        gemm_reads=past.reads["gemm"],
+    )
+
+
+def _by_phase(counter: MemoryCounter) -> dict[str, float]:
+    """Bytes of one GPU's memory by phase."""
+
+    def of(counts: Mapping[str, float], prefix: str) -> float:
+        return sum(value for task, value in counts.items() if task.startswith(prefix))
+
+    kinds = {"reads": counter.reads, "writes": counter.writes}
+    return {
+        f"{phase}_{kind}": of(counts, phase)
+        for phase in ("gemm", "rs", "ag")
+        for kind, counts in kinds.items()
+    }
+
+
 def check(node: Node) -> None:
     """Raises InputError: *node* lacks what tracks and adds."""
     gpu = node.gpu
     needs = {
+        "gpu.near_memory": gpu.near_memory,
         "gpu.hbm.update_cost": gpu.hbm.update_cost,
-        "gpu.dma_engines.reduce_bandwidth": gpu.dma_engines.reduce_bandwidth,
         "gpu.dma_engines.trigger_latency": gpu.dma_engines.trigger_latency is not None,
     }
     missing = [path for path, value in needs.items() if not value]
     if missing:
         names = ", ".join(missing)
-        raise InputError(f"{node.name} has no memory that tracks and adds; set {names}", missing[0])
+        message = f"{node.name} has no memory that tracks and adds; its file needs {names}"
+        raise InputError(message, missing[0])
 
 
 def with_gpus(node: Node, gpus: int) -> Node:
-    """*node* with *gpus* GPUs, whose engines can be told to reduce."""
-    engines = node.gpu.dma_engines
-    commands = tuple(dict.fromkeys([*engines.commands, "reduce"]))
-    able = engines.model_copy(update={"commands": commands})
-    gpu = node.gpu.model_copy(update={"dma_engines": able})
-    return node.model_copy(update={"gpus": gpus, "gpu": gpu})
+    """*node* with *gpus* GPUs."""
+    return node.model_copy(update={"gpus": gpus})
 
 
-def served_alike(node: Node) -> Node:
-    """*node* whose memory prefers no requests."""
-    hbm = node.gpu.hbm.model_copy(update={"communication_threshold": None})
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"hbm": hbm})})
-
-
-def moved(counter: MemoryCounter, forwarded: float) -> dict[str, float]:
-    """Bytes of one GPU's memory by task; *forwarded*: share of the results that the GPU before
-    stored here instead of this one's. What memory adds counts as written by the reduce-scatter.
+def tracked(node: Node, layer: SubLayer, reads: float, apart: float) -> Layer:
+    """*layer* under T3 on *node*, which has been checked; *reads*: bytes of operands from memory;
+    *apart*: of workgroups, share of a slice's time. Raises InputError: a GPU has no tile.
     """
+    gpu, near = node.gpu, _near(node)
+    task = Gemm(**layer.gemm)
+    plan, library = plan_gemm(gpu, task), gpu.gemm_library(None)
+    if plan.tiles < node.gpus:
+        raise InputError(f"{plan.tiles} tiles for {node.gpus} GPUs; each needs one", "table")
+    units = gpu.compute_unit_count
+    producer = Producer(
+        tiles=plan.tiles,
+        places=min(plan.tiles, units * plan.residents),
+        units=units,
+        body=plan.body,
+        prologue=plan.prologue,
+        slices=ceil(layer.depth * ELEMENT / library.slice_bytes),
+        ahead=plan.stages + 1,  # one more is on its way through registers
+        read=reads / plan.tiles,
+        stored=layer.size / plan.tiles,
+        apart=apart,
+        buffer=near.store_buffer,
+    )
+    return Layer(
+        gemm=producer,
+        memory=_memory(node, near),
+        gpus=node.gpus,
+        link=node.links.bandwidth * node.links.per_peer,
+        hop=node.links.latency,
+        trigger=gpu.dma_engines.trigger_latency or 0.0,
+        entries=near.entries,
+        miss=near.misses,
+        counter=2 * near.request * library.waves,
+    )
 
-    def of(counts: Mapping[str, float], *prefixes: str) -> float:
-        return sum(value for task, value in counts.items() if task.startswith(prefixes))
 
-    results = of(counter.writes, "gemm")
-    return {
-        "gemm_reads": of(counter.reads, "gemm"),
-        "gemm_writes": results * (1.0 - forwarded),
-        "rs_reads": of(counter.reads, "rs", "send"),
-        "rs_writes": of(counter.writes, "rs", "send") + results * forwarded,
-        "ag_reads": of(counter.reads, "ag"),
-        "ag_writes": of(counter.writes, "ag"),
-    }
+def _near(node: Node) -> NearMemory:
+    assert node.gpu.near_memory is not None  # checked
+    return node.gpu.near_memory
+
+
+def _memory(node: Node, near: NearMemory) -> Memory:
+    hbm = node.gpu.hbm
+    return Memory(
+        bandwidth=hbm.bandwidth * hbm.mixed_efficiency,
+        channels=near.channels,
+        queue=near.queue,
+        request=near.request,
+        row=near.row,
+        banks=near.banks,
+        row_switch=near.row_switch,
+        row_cycle=near.row_cycle,
+        update_cost=hbm.update_cost,
+        arbitrated=near.arbitrated,
+        thresholds=near.thresholds,
+        adaptive=near.adaptive,
+        starvation_limit=near.starvation_limit,
+    )
+
+
+def through_cache(layer: Layer, node: Node, reads: float) -> Layer:
+    """The GEMM of *layer* alone, its results through the last cache, which holds them on their way
+    and displaces operands: *reads* bytes come from memory.
+    """
+    gemm = layer.gemm
+    buffer = max(node.gpu.shared_cache, gemm.buffer)
+    cached = replace(gemm, read=reads / gemm.tiles, buffer=buffer)
+    return replace(layer, gemm=cached, updates=False, sends=False)
 
 
 #: Sub-layer -> its K in units of H / TP: projection and FC-2 forward, FC-1 and QKV backward.
 DEPTHS = {"op": 1, "fc2": 4, "fc1": 4, "ip": 3}
-
-
 FORWARD = ("op", "fc2")
-
-
 #: Units of GEMMs without an all-reduce behind them: see the module docstring.
 OTHERS = {"prompt": 12 - 5, "training": 36 - 12}
 
 
-VARIANTS = ("t3", "t3_mca", "ideal", "ideal_nmc")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floors:
+    """GEMM and reduce-scatter of a sub-layer, each alone [s]."""
+
+    gemm: float  # through the cache
+    gemm_past: float  # past it, its results added in memory
+    rs_near: float  # by engines and memory
 
 
-def steps(rows: Sequence[Row], attention: float) -> Iterator[Row]:
+def floors(layer: Layer, node: Node, tasks: Beside) -> Floors:
+    """What no overlap of *layer* can beat, and the GEMM of the sequence."""
+    cached = through_cache(layer, node, tasks.moved["gemm_reads"])
+    return Floors(
+        gemm=run(cached).end,
+        gemm_past=run(replace(layer, sends=False)).end,
+        rs_near=run(replace(layer, computes=False)).end,
+    )
+
+
+def moved(found: Outcome, tasks: Beside) -> dict[str, float]:
+    """Bytes of one GPU's memory under T3, by phase. What arrives counts as written by the
+    reduce-scatter; the first chunk's results go to the next GPU's memory.
+    """
+    return {
+        "gemm_reads": found.moved.reads,
+        "gemm_writes": found.moved.stores,
+        "rs_reads": found.moved.sends,
+        "rs_writes": found.moved.updates,
+        "ag_reads": tasks.moved["ag_reads"],
+        "ag_writes": tasks.moved["ag_writes"],
+        "counters": found.counters,
+    }
+
+
+def steps(rows: Sequence[Row], attention: float, variants: Sequence[str]) -> Iterator[Row]:
     """Steps of a model by its sub-layers; *share*: of them in the step, one after the other."""
     for step, units in OTHERS.items():
         own = [row for row in rows if step == "training" or row.sublayer in FORWARD]
         depth = sum(DEPTHS[row.sublayer] for row in own)
         others = units * sum(row.times_s["gemm"] for row in own) / depth
-        layers = {name: sum(row.times_s[name] for row in own) for name in ("sequential", *VARIANTS)}
+        layers = {name: sum(row.times_s[name] for row in own) for name in ("sequential", *variants)}
         whole = (layers["sequential"] + others) / (1.0 - attention)
         left = whole - layers["sequential"]
-        speedup = {name: whole / (left + layers[name]) for name in VARIANTS}
+        speedup = {name: whole / (left + layers[name]) for name in variants}
         share = layers["sequential"] / whole
         yield Row(model=own[0].model, tp=own[0].tp, step=step, share=share, speedup=speedup)
 
@@ -199,27 +268,72 @@ def moved_over(row: Row) -> float:
     return float(totals["t3"] / totals["sequential"])
 
 
-def compared(node: Node, layer: SubLayer) -> tuple[dict[str, float], dict[str, Row]]:
-    """Times [s] of *layer* in sequence, of its parts and of the variants; bytes of one GPU's memory
-    by task, in sequence and tracked.
+def outcome(node: Node, layer: SubLayer, tasks: Beside, apart: float) -> Outcome:
+    """The run of *layer* under T3 on *node*."""
+    return run(tracked(node, layer, tasks.gemm_reads, apart))
+
+
+def compared(
+    node: Node, variants: Mapping[str, Node], layer: SubLayer, tasks: Beside, apart: float
+) -> dict[str, float]:
+    """Times [s] of *layer* on *node* in sequence, of its parts, of its ideals and under T3 on each
+    of *variants*.
     """
-    alike = served_alike(node)
-    counted, triggered = MemoryCounter(), MemoryCounter()
-    sequence = simulate(alike, in_sequence(node, layer), observers=(counted,))
-    ends = [sequence.task(name).end for name in ("gemm", "rs")]
-    gemm, rs, ag = ends[0], ends[1] - ends[0], sequence.end - ends[1]
-    reduced = run_once(alike, near_memory_alone(node, layer), energy=False).end
-    whole = tracked(node, layer)
-    times = {
-        "sequential": sequence.end,
-        "gemm": gemm,
-        "rs": rs,
-        "ag": ag,
-        "rs_near_memory": reduced,
-        "t3": simulate(alike, whole, observers=(triggered,)).end,
-        "t3_mca": run_once(node, whole, energy=False).end,
-        "ideal": max(gemm, rs) + ag,
-        "ideal_nmc": max(gemm, reduced) + ag,
+    least = floors(tracked(node, layer, tasks.gemm_reads, apart), node, tasks)
+    return {
+        "sequential": least.gemm + tasks.rs + tasks.ag,
+        "gemm": least.gemm,
+        "gemm_past_cache": least.gemm_past,
+        "rs": tasks.rs,
+        "rs_near_memory": least.rs_near,
+        "ag": tasks.ag,
+        "ideal": max(least.gemm, tasks.rs) + tasks.ag,
+        "ideal_nmc": max(least.gemm_past, least.rs_near) + tasks.ag,
+        **{
+            name: outcome(each, layer, tasks, apart).end + tasks.ag
+            for name, each in variants.items()
+        },
     }
-    traffic = {"sequential": Row(moved(counted, 0.0)), "t3": Row(moved(triggered, 1.0 / node.gpus))}
-    return times, traffic
+
+
+def lost_to(node: Node, layer: SubLayer, tasks: Beside, apart: float) -> dict[str, float]:
+    """Seconds that T3 on *node* takes longer than the longer one of GEMM and reduce-scatter alone,
+    by taking causes away one after the other; they add up.
+
+        tracker   entries that are missing
+        memory    what goes away where memory takes no time: both want it at once
+        chain     the rest: chunks that wait for each other, the last regions behind the GEMM
+    """
+    whole = tracked(node, layer, tasks.gemm_reads, apart)
+    least = floors(whole, node, tasks)
+    counted = run(replace(whole, entries=None)).end
+    free = replace(
+        whole.memory,
+        bandwidth=whole.memory.bandwidth * FREE,
+        row_switch=0.0,
+        row_cycle=0.0,
+        starvation_limit=0.0,
+    )
+    ideal = replace(whole, entries=None, memory=free)
+    bare = max(run(replace(ideal, sends=False)).end, run(replace(ideal, computes=False)).end)
+    rest = counted - max(least.gemm_past, least.rs_near)
+    chain = min(rest, run(ideal).end - bare)
+    return {"tracker": run(whole).end - counted, "memory": rest - chain, "chain": chain}
+
+
+FREE = 1e3  # times its bandwidth: memory that takes no time
+
+
+def reasons(times: Mapping[str, float], variant: str) -> str:
+    """Why *variant* takes less time than the ideal overlap; "" where it does not."""
+    if times[variant] >= times["ideal"]:
+        return ""
+    found = []
+    for what, alone, near in (
+        ("GEMM past the cache", "gemm", "gemm_past_cache"),
+        ("reduction near memory", "rs", "rs_near_memory"),
+    ):
+        saved = times[alone] - times[near]
+        if saved > 0 and times[alone] + times["ag"] > times[variant]:
+            found.append(f"{what} {saved * 1e6:.0f} us sooner")
+    return ", ".join(found)

@@ -18,7 +18,7 @@ from c3sim.result import Result, TaskResult
 
 COMMUNICATION = "communication"
 ALONE, IDLE = "communication alone", "idle"
-FURTHER = ("launches", "waiting", "bubbles", IDLE)  # what nothing runs in
+FURTHER = ("launches", "waiting", "bubbles", "stages", IDLE)  # what nothing runs in
 _OF_KIND = dict.fromkeys(("collective", "copy", "commands"), COMMUNICATION) | {
     "stream": "elementwise",
     "kernel": "elementwise",

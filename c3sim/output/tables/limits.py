@@ -15,23 +15,32 @@ if TYPE_CHECKING:
 EXPLAINED = (
     f"follows: part of the time that follows the number, simulated with one {STEP:g} times as good"
     " (a bandwidth larger, a latency shorter); more than 100 %: the time is a rest of others."
-    " next: binds once the first is so many times as good"
+    " from: the number binds next once the first is so many times as good"
 )
 
 
+#: Characters of a path on a line.
+LINE = 44
+
+
 def limits_table(limits: Mapping[str, Limit]) -> Group:
-    """A row per time: the number that binds it, and the one that binds next."""
-    table = make_table(["time", "bound by", "next", "from"], ["follows\n(%)"])
+    """Two rows per time: the number that binds it, and below it the one that binds next."""
+    table = make_table(["time", "bound by, and next", "from"], ["follows\n(%)"])
     for name, limit in limits.items():
-        part = percent(limit.part) if limit.path else MISSING
-        add_row(table, name, limit.path or "no single number", *_next(limit), part)
+        path = broken(limit.path or "no single number")
+        add_row(table, name, path, "", percent(limit.part) if limit.path else MISSING)
+        if limit.factor is not None:
+            up_to = limit.factor >= MOST
+            then = "none" if up_to else broken(limit.then or "no single number")
+            add_row(table, "", then, f"up to {MOST:g}x" if up_to else f"{limit.factor:.2g}x", "")
     return stack("what binds", table, EXPLAINED)
 
 
-def _next(limit: Limit) -> tuple[str, str]:
-    """The number that binds next, and from how many times on."""
-    if limit.factor is None:
-        return MISSING, MISSING
-    if limit.factor >= MOST:
-        return "none", f"up to {MOST:g}x"
-    return limit.then or "no single number", f"{limit.factor:.2g}x"
+def broken(path: str) -> str:
+    """*path* over lines of up to LINE characters that end at a dot, so that it can be read."""
+    lines = [""]
+    for step in path.split("."):
+        if lines[-1] and len(lines[-1]) + len(step) + 1 > LINE:
+            lines.append("")
+        lines[-1] += f"{step}."
+    return "\n".join(lines)[:-1]

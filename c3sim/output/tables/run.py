@@ -309,8 +309,34 @@ def iteration_table(result: IterationResult) -> Group:
         "alone: time in which only that class runs",
         "share: time in which operators run is theirs, in equal parts; launches, waiting: nothing"
         "\nruns until an operator, or a collective, does",
+        *(stages_lines(result, unit, length) if result.stages else ()),
         *(f"note: {note}" for note in result.notes),
     )
+
+
+SHOWN_STAGES = 8  # of more, the first and last ones
+
+
+def stages_lines(result: IterationResult, unit: str, length: float) -> tuple[Table, str]:
+    """A row per stage of a pipeline, and what its columns mean; of many the first and last."""
+    names = ("forward", "backward", "optimizer", "exposed", "bubbles", "waits")
+    columns = [f"{name}\n({unit})" for name in names]
+    table = make_table(["stage"], ["layers", *columns, "held", "memory\n(GiB)"])
+    half = SHOWN_STAGES // 2
+    for stage in result.stages:
+        if half <= stage.number < len(result.stages) - half:
+            continue
+        work = (stage.forward_s, stage.backward_s, stage.optimizer_s, stage.exposed_s)
+        times = [f"{each / length:.3f}" for each in (*work, stage.bubbles_s, stage.waits_s)]
+        memory = f"{stage.memory_bytes / 2**30:.1f}"
+        cells = (str(stage.layers), *times, str(stage.held), memory)
+        add_row(table, str(stage.number), *cells)
+    said = (
+        "classes are the mean of the stages; exposed: of these, communication without operators;\n"
+        "bubbles: as long as equal stages would be idle; waits: for other stages, beyond that"
+        " (in classes: stages);\nheld: micro batches whose activations are kept, at most"
+    )
+    return table, said
 
 
 UNVALIDATED = (

@@ -125,7 +125,6 @@ class _CopyRun:
             traffic=self.traffic,
             sharers=self.sharers,
             first=memory.first == "engines" and not copy.pull,
-            behind=memory.communication_threshold is not None,
             clocked=False,
         )
         moved = partial(self._moved, execution, begun)
@@ -153,13 +152,13 @@ class _CopyRun:
 
 
 def _rate_by_state(context: Context, linked: bool, pull: bool, work: float, ways: int) -> Rate:
-    """As :func:`engine_rate`, where memory admits the engine; the same function for copies that are
-    alike, so that a GPU's state asks it once.
+    """As :func:`engine_rate`; the same function for copies that are alike, so that a GPU's state
+    asks it once.
     """
     alike = linked, pull, work, ways
     if alike not in context.engine_rates:
         rate = engine_rate(context.node, linked=linked, pull=pull, work=work, ways=ways)
-        context.engine_rates[alike] = lambda state: rate(state.load) * state.admitted
+        context.engine_rates[alike] = lambda state: rate(state.load)
     return context.engine_rates[alike]
 
 

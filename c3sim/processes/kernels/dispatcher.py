@@ -18,13 +18,16 @@ itself takes several rounds in one batch; a newcomer cuts it back to the round i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from heapq import heappop, heappush
 
 from c3sim.models.dispatch import RULES
 from c3sim.processes.kernels.dealing import EngineTurns, engine_groups
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
+from c3sim.processes.kernels.waiting import Waiting
 from c3sim.spec.hardware import Gpu
 
 #: Fewer rounds than these are not worth one segment (a cut costs more than the events it saves).
@@ -64,11 +67,11 @@ class Grid:
     placed: Callable[[Batch], None]
     cut: Callable[[], None]
     turns: list[EngineTurns] = field(default_factory=list)  # of each group of engines
-    number: int = -1  # for the residency
-    turn: int = -1  # of its launch
+    number: int = -1  # for the residency, once it has room
     pointer: int = 0  # places of each die's order dispatched
     last: int = 0  # places in all
     resident: int = 0  # workgroups that have room now
+    order: tuple[int, int] = (0, -1)  # less for grids that are served before
 
 
 #: places that each engine of a group has room for
@@ -105,23 +108,36 @@ class Dispatcher:
             )
             for count, units, turns in groups
         ]
-        self.grids: dict[int, Grid] = {}  # by number
         self.launched = 0
-        self._queue: list[Grid] = []  # by priority, then launch
+        self._waiting = Waiting[Grid]()
+        self._resident: dict[Grid, None] = {}
+        self._copies: Counter[Claim] = Counter()  # most grids at once with this claim
+        self._free: dict[Claim, list[int]] = {}  # numbers of those that have ended
+        self._fills = 0
 
     def launch(self, grid: Grid) -> None:
         """Queue *grid*; it is placed once all that arrives at this instant is queued."""
-        grid.number, grid.turn = self.residency.number(grid.claim, self.grids), self.launched
+        grid.order = (-grid.priority, self.launched)
         self.launched += 1
         grid.turns = [group.turns[grid.shape] for group in self.groups]
         grid.last = max(turn.total for turn in grid.turns)
-        for group in self.groups:
-            group.assigned[grid.number] = 0
-        self.grids[grid.number] = grid
-        self._queue.append(grid)
-        self._queue.sort(key=lambda g: (-g.priority, g.turn))
+        self._sort_in(grid)
         self._cut_others(grid)
         self.at_once(self.fill)
+
+    def _take_number(self, grid: Grid) -> None:
+        """Give *grid* the least number of its claim that no other has."""
+        free = self._free.setdefault(grid.claim, [])
+        if not free:
+            free.append(self.residency.number(grid.claim, self._copies[grid.claim]))
+            self._copies[grid.claim] += 1
+        grid.number = heappop(free)
+        for group in self.groups:
+            group.assigned[grid.number] = 0
+
+    def _give_back_number(self, grid: Grid) -> None:
+        heappush(self._free[grid.claim], grid.number)
+        grid.number = -1
 
     def waits(self, grid: Grid) -> bool:
         """True if *grid* has workgroups that got no room yet."""
@@ -139,29 +155,43 @@ class Dispatcher:
         grid.pointer = batch.ends[-1]
         if self.in_order:
             self._assign(grid)
-            return
-        for group, count in batch.parts:
-            group.assigned[grid.number] -= dropped * count // grid.shape.cluster
+        else:
+            for group, count in batch.parts:
+                group.assigned[grid.number] -= dropped * count // grid.shape.cluster
+        self._sort_in(grid)
+
+    def _sort_in(self, grid: Grid) -> None:
+        """Let *grid* wait among those that would take room at the same places, or wait no more."""
+        if self.waits(grid):
+            given = tuple([group.assigned.get(grid.number, 0) for group in self.groups])
+            self._waiting.add(grid, (grid.claim, grid.shape, grid.pointer, given))
+        else:
+            self._waiting.remove(grid)
 
     def release(self, grid: Grid, parts: Sequence[tuple[EngineGroup, int]]) -> None:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
         for group, count in parts:
             grid.resident -= group.multiplicity * count
             self.residency.vacate(group, grid.number, grid.shape.cluster, count)
+        if not grid.resident:
+            self._resident.pop(grid, None)
         self._cut_others(grid)  # they may use the room now
         self.fill(behind=grid)
 
     def retire(self, grid: Grid) -> None:
         """*grid* has ended."""
-        self._queue.remove(grid)
-        del self.grids[grid.number]
+        self._give_back_number(grid)
         del grid.placed, grid.cut  # of its kernel: no circle is left for the garbage collector
 
     def fill(self, behind: Grid | None = None) -> None:
         """Place what has room, grid by grid; *behind*: whose workgroups have ended."""
-        for grid in list(self._queue):
-            if self.waits(grid):
+        self._fills += 1
+        this, launched = self._fills, self.launched
+        for grid in self._waiting.served():
+            if grid.order[1] < launched:
                 self._advance(grid, behind)
+            if self._fills > this:  # some ended at once, and what they left is filled
+                return
 
     def _together(self, grid: Grid, behind: Grid | None) -> int:
         """Workgroups of *grid* that have room on a unit where all but one of those of another grid,
@@ -181,7 +211,7 @@ class Dispatcher:
         )
 
     def _cut_others(self, but: Grid) -> None:
-        for grid in self._queue:
+        for grid in list(self._resident):
             if grid is not but:
                 grid.cut()
 
@@ -201,6 +231,9 @@ class Dispatcher:
         """Dispatch *grid* along its order as far as there is room, *behind* workgroups that ended,
         if any.
         """
+        newcomer = grid.number < 0
+        if newcomer:
+            self._take_number(grid)
         together = self._together(grid, behind)
         pairs = zip(self.groups, grid.turns, strict=True)
         rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
@@ -219,15 +252,19 @@ class Dispatcher:
         if not self.in_order and any(t.all > g.assigned[grid.number] for g, t, _ in rooms):
             stop = start  # some workgroups still wait
         grid.pointer = stop
+        others_wait = len(self._waiting) > 1
         if not parts:
+            if newcomer:
+                self._give_back_number(grid)
             return
+        self._resident[grid] = None
         batch = Batch(
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
         batch.kept = self._kept(grid, behind)
-        others_wait = any(other is not grid and self.waits(other) for other in self._queue)
         if alone and grid.foldable and not others_wait:
             (self._take_rounds_along if self.in_order else self._repeat_round)(grid, batch, rooms)
+        self._sort_in(grid)
         grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:

@@ -7,7 +7,7 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
 
@@ -90,16 +90,12 @@ class Residency:
         self._with: dict[tuple[int, int], int] = {}
         self._lds: dict[tuple[int, int], float] = {}
 
-    def number(self, claim: Claim, beside: Container[int]) -> int:
-        """The number of a new grid with *claim*, *beside* those of others that are there."""
-        copies = 0
-        while True:
-            number = self._numbers.setdefault((claim, copies), len(self.claims))
-            if number == len(self.claims):
-                self.claims.append(claim)
-            if number not in beside:
-                return number
-            copies += 1
+    def number(self, claim: Claim, copies: int) -> int:
+        """The number of a grid with *claim* where there are *copies* with it already."""
+        number = self._numbers.setdefault((claim, copies), len(self.claims))
+        if number == len(self.claims):
+            self.claims.append(claim)
+        return number
 
     def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
         """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""

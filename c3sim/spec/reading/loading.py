@@ -27,9 +27,10 @@ from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.reading.documents import Document, plain
-from c3sim.spec.reading.files import LARGEST_SPEC, read_bytes, read_document
+from c3sim.spec.reading.files import LARGEST_SPEC, display, read_bytes, read_document
 from c3sim.spec.reading.hardware import LoadedNode as LoadedNode
 from c3sim.spec.reading.hardware import load_hardware as load_hardware
+from c3sim.spec.reading.huggingface import is_config, read_config
 from c3sim.spec.reading.mistakes import nearest_place, read, with_places
 from c3sim.spec.study import Study
 from c3sim.spec.workload import Workload
@@ -85,6 +86,9 @@ def open_workload(path_or_name: str | Path) -> LoadedWorkload:
     """As :func:`load_workload`, with the lines of the file, for later checks."""
     path = library.find("workload", path_or_name)
     style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
+    if is_config(read_document(path).data):
+        how = f"run an iteration of it: c3sim run llama3-8b-training --set model={display(path)}"
+        raise InputErrors([InputError(f"is a model, no workload; {how}", "", display(path))])
     workload, file, places = open_file(path, Workload, style)
     with with_places(file, places):
         check_workload(workload)
@@ -103,8 +107,11 @@ def open_study(path_or_name: str | Path) -> LoadedStudy:
 
 
 def load_model(path_or_name: str | Path) -> Transformer:
-    """A language model's file. Raises InputErrors."""
-    return load_file(library.find("model", path_or_name), Transformer)
+    """A language model's file, or its Hugging Face config. Raises InputErrors."""
+    document = read_document(library.find("model", path_or_name))
+    if is_config(document.data):
+        return read_config(document)
+    return read(Transformer, document, Reading("text"))
 
 
 def load_any_model(path_or_name: str | Path) -> Transformer | Dlrm:

@@ -30,6 +30,7 @@ import json
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -119,7 +120,8 @@ def set_si(node: Node, workload: Workload, path: str, value: object) -> tuple[No
 
 def set_field(root: Model, path: str, value: object) -> Model:
     """A copy of *root* with *value* at *path*, its field or one inside it; as :func:`set_value`."""
-    found: tuple[Any, Any] = (root, type(root))
+    given: BaseModel = root.in_names(path) if isinstance(root, Iteration) else root
+    found: tuple[Any, Any] = (given, type(given))
     steps = tuple(path.split("."))
     for i, step in enumerate(steps):
         further = _into(*found, step)
@@ -128,8 +130,8 @@ def set_field(root: Model, path: str, value: object) -> Model:
             before = ".".join(steps[:i]) or "it"
             raise InputError(f"unknown path {path!r}; {before} has: {known}", path)
         found = further
-    si = _converted(_Target(root, steps, *found), path, value, "text")
-    changed = _rebuilt(root, steps, si, path)
+    si = _converted(_Target(given, steps, *found), path, value, "text")
+    changed = _rebuilt(given, steps, si, path)
     assert isinstance(changed, type(root))
     return changed
 
@@ -274,7 +276,7 @@ def _resolve(node: Node, workload: Workload, path: str) -> _Target:
     first, *rest = path.split(".")
     root: BaseModel
     if first in DESCRIBED and isinstance(workload, Described):
-        root, steps = workload.iteration, (first, *rest)
+        root, steps = workload.iteration.in_names(path), (first, *rest)
     elif first in _WORKLOAD_ROOTS:
         root = workload
         steps = tuple(rest) if first == "workload" else (_SINGULAR[first], *rest)
@@ -315,6 +317,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else hint)
 
 
+@lru_cache(maxsize=65536)
 def canonical(path: str) -> str:
     """*path* in the words of the grammar; one that is no alias comes back as it is."""
     bare = path.removeprefix("hw.")

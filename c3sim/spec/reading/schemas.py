@@ -20,6 +20,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm, Transformer
 from c3sim.spec.quantities import Unit
+from c3sim.spec.reading.huggingface import FAMILIES
 from c3sim.spec.record import Record
 from c3sim.spec.sourced import Calibrated
 from c3sim.spec.study import Study
@@ -72,7 +73,7 @@ def json_schema(kind: str) -> Schema:
     if kind == "model":
         tables = _written(Dlrm.model_json_schema(schema_generator=_Generator), style)
         definitions |= tables.pop("$defs", {})
-        root = {"anyOf": [root, tables]}
+        root = {"anyOf": [root, tables, _config()]}
     if style == "leaf":
         for part in (root, *definitions.values()):
             _with_sources(part)
@@ -90,6 +91,14 @@ def json_schema(kind: str) -> Schema:
         definitions["Gpu"]["properties"]["like"] = _like_text("gpu")
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"c3sim {kind}"}
     return {**root, **head, "$defs": dict(sorted(definitions.items()))}
+
+
+def _config() -> Schema:
+    """The schema of a Hugging Face config: whatever it says of a family that is known."""
+    known = {"type": "string", "enum": sorted(FAMILIES)}
+    inside = {"properties": {"text_config": {"type": "object"}}, "required": ["text_config"]}
+    plain = {"properties": {"model_type": known}, "required": ["model_type"]}
+    return {"type": "object", "title": "Hugging Face config", "anyOf": [plain, inside]}
 
 
 def _written(schema: Any, style: Style) -> Any:

@@ -82,6 +82,12 @@ def test_what_is_not_payload_takes_its_share_of_the_link() -> None:
     assert run(COPY, node).end == pytest.approx(110 * US)
 
 
+def test_engines_may_put_less_around_their_payload_than_kernels() -> None:
+    """Links of 10 GB/s, as kernels' copies reach them, carry 12.5 of an engine that has 20."""
+    node = with_engines(link_efficiency={"push": 1.25}, bandwidth=20e9, bytes_in_flight=None)
+    assert run(COPY, node).end == pytest.approx((7.5 + 80 + 2.5) * US)
+
+
 def test_a_collective_goes_round_the_peers_with_every_engine() -> None:
     """Three peers, two engines to each, on two engines in all: six commands of 1/8 of the size, in
     either direction.

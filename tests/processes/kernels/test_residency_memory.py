@@ -19,17 +19,17 @@ def group() -> EngineGroup:
 def test_numbers_come_back_when_a_grid_has_ended() -> None:
     """The same claim beside nothing is the same number; beside itself it is another."""
     residency = Residency(UNIT)
-    first = residency.number(SMALL, ())
-    assert residency.number(SMALL, ()) == first
-    second = residency.number(SMALL, {first})
-    other = residency.number(LARGE, ())
+    first = residency.number(SMALL, 0)
+    assert residency.number(SMALL, 0) == first
+    second = residency.number(SMALL, 1)
+    other = residency.number(LARGE, 0)
     assert len({first, second, other}) == 3
     assert [residency.claims[number] for number in (first, second, other)] == [SMALL, SMALL, LARGE]
 
 
 def test_a_remembered_move_leads_where_the_first_one_led() -> None:
     residency, shape = Residency(UNIT), GridShape(6, None)
-    number = residency.number(SMALL, ())
+    number = residency.number(SMALL, 0)
     ends = []
     for _ in range(3):
         one = group()
@@ -44,7 +44,7 @@ def test_a_remembered_move_leads_where_the_first_one_led() -> None:
 
 def test_states_of_several_groups_do_not_mix() -> None:
     residency, shape = Residency(UNIT), GridShape(4, None)
-    number, beside = residency.number(LARGE, ()), residency.number(SMALL, ())
+    number, beside = residency.number(LARGE, 0), residency.number(SMALL, 0)
     one, other = group(), group()
     residency.occupy(one, number, shape, 4)
     assert residency.rooms(one, None, beside) == {0: 0}
@@ -55,7 +55,7 @@ def test_forgetting_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for two states, a group that is half full goes on as it was."""
     monkeypatch.setattr(residency_module, "REMEMBERED", 2)
     residency = Residency(UNIT)
-    number = residency.number(SMALL, ())
+    number = residency.number(SMALL, 0)
     one, other = group(), group()
     residency.occupy(one, number, GridShape(6, None), 6)
     for workgroups in (1, 2, 3, 5):

@@ -127,6 +127,33 @@ def test_much_on_standard_error_blocks_nothing(here):
     assert Path("out/flood.log").stat().st_size > 300_000
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "calls", "said"),
+    [
+        ((), 0, [], "runs at 1300 MHz; needs --set-clocks"),
+        (("--set-clocks",), 0, ["--setperfdeterminism 1300", "--resetperfdeterminism"], ""),
+        (
+            ("--set-clocks",),
+            5,
+            ["--setperfdeterminism 1300", "--resetperfdeterminism"],
+            "5: denied",
+        ),
+    ],
+)
+def test_a_clock_is_set_for_its_step_alone(here, monkeypatch, options, code, calls, said):
+    """By a tool of the machine, which is asked to give it back whatever happened."""
+    (tools := here / "tools").mkdir()
+    tool = tools / "rocm-smi"
+    tool.write_text(f'#!/bin/sh\necho "$@" >> {here}/calls\necho denied >&2\nexit {code}\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    found = run("stream", options=options, core_clock_mhz=1300)
+    assert found.exit_code == 0 and said in found.stderr
+    made = here / "calls"
+    assert (made.read_text().splitlines() if made.exists() else []) == calls
+    assert Path("out/stream.jsonl").exists() == (not said)
+
+
 def test_a_step_for_four_gpus_on_two_is_skipped(here):
     file = plan_file(here, "stream")
     plan = json.loads(file.read_text())

@@ -8,14 +8,14 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.models.cache_policy import policy_of
 from c3sim.models.collective import switch_reduces
 from c3sim.models.collective_counts import ALGORITHMS, SHOTS
-from c3sim.models.groups import group_of, on_rails
+from c3sim.models.groups import divides, group_of, span_of
 from c3sim.models.hierarchy import PHASES, cluster_algorithms
 from c3sim.schedules import expanded
 from c3sim.spec.hardware import Node
 from c3sim.spec.operands import operand_bytes
 from c3sim.spec.reading.checks.workload import owner_errors, posting_on_node_errors
 from c3sim.spec.reading.documents import join
-from c3sim.spec.task import Command, EngineTask, Kernel, Stores
+from c3sim.spec.task import AtOwners, Command, EngineTask, Kernel, Stores
 from c3sim.spec.words import unknown_errors
 from c3sim.spec.workload import (
     Collective,
@@ -68,13 +68,14 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
 
 def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     yield from owner_errors(task, node, path)
+    if isinstance(task, AtOwners):
+        yield from at_owners_errors(task, node, path)
     yield from _size_errors(task, node, path)
     yield from _cache_errors(task, node, join(path, "cache"))
     if isinstance(task, Collective):
         yield from _collective_errors(task, node, path)
     elif isinstance(task, Gemm):
         yield from _gemm_errors(task, node, path)
-        yield from storing_gemm_errors(task, node, path)
     elif isinstance(task, Stores):
         yield from stores_errors(task, node, path)
     elif isinstance(task, Copy) and task.executor == "nic":
@@ -111,7 +112,7 @@ def _cache_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
 
 
 def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:
-    works = task.read or task.written or task.flops or task.accesses
+    works = task.read or task.written or task.flops or task.through_caches
     if task.time == 0 or (task.time is None and not works):
         yield InputError("a kernel needs a time above 0, or bytes or FLOP to work on", path)
     dtype = task.dtype if task.on == "matrix" else "fp32"
@@ -138,7 +139,8 @@ def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
 
 def _collective_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
     yield from group_errors(task, node, path)
-    if group_of(node, task) is None:
+    group = group_of(node, task)
+    if group is None or (divides(node, group) and span_of(node, group).between.size > 1):
         yield from across_nodes_errors(task, node, path)
     if node.ranks < 2:
         yield InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
@@ -277,8 +279,8 @@ def nic_copy_errors(task: Copy, node: Node, path: str) -> Iterator[InputError]:
 
 
 def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError]:
-    """Groups lie inside a node, whose links lead from each GPU to each other one; or they have a
-    GPU of every node.
+    """Groups lie inside a node, whose links lead from each GPU to each other one; or they have as
+    many GPUs in each of several nodes.
     """
     group = group_of(node, task)
     if group is None:
@@ -288,26 +290,25 @@ def group_errors(task: Collective, node: Node, path: str) -> Iterator[InputError
     where = join(path, "group")
     if group.size < 2:
         yield InputError(f"got {group.size}; a group has at least 2 GPUs", where)
-    elif on_rails(node, group):
+    elif not divides(node, group):
+        message = f"groups of {group.size} GPUs, {group.stride} apart, do not divide"
+        of = f"{node.nodes} nodes of {node.gpus} GPUs" if node.nodes > 1 else f"{node.gpus} GPUs"
+        yield InputError(f"{message} the {of} of {node.name}", where)
+    elif span_of(node, group).inside.size == 1:
         if task.on_engines:
             yield InputError("DMA engines do not reach other nodes in groups", where)
         elif task.algorithm not in (None, "ring", "direct"):
             message = f"{task.algorithm!r} is not between nodes; allowed: ring, direct"
             yield InputError(message, join(path, "algorithm"))
-    elif node.gpus % (group.size * group.stride):
-        message = (
-            f"groups of {group.size} GPUs, {group.stride} apart, do not divide the {node.gpus}"
-        )
-        if node.nodes > 1:
-            message += f" GPUs of a node; between nodes: {node.nodes}, {node.gpus} apart"
-        yield InputError(message + ("" if node.nodes > 1 else f" GPUs of {node.name}"), where)
     elif node.links.topology == "ring":
         yield InputError(f"{node.name} is a ring; its collectives are of all GPUs", where)
     elif node.nodes > 1 and task.on_engines:
         yield InputError("DMA engines have no groups on several nodes", where)
     elif task.variant == "swap":
         yield InputError("swaps are among all GPUs of a node", join(path, "variant"))
-    elif task.algorithm == "hierarchical" or task.pipeline is not None:
+    elif span_of(node, group).between.size == 1 and (
+        task.algorithm == "hierarchical" or task.pipeline is not None
+    ):
         message = "phases are between nodes; a group inside a node has none"
         yield InputError(message, join(path, "algorithm" if task.algorithm else "pipeline"))
 
@@ -399,14 +400,19 @@ def stores_errors(task: Stores, node: Node, path: str) -> Iterator[InputError]:
         yield from unknown_errors("store policy", task.policy, policies, where)
 
 
-def storing_gemm_errors(task: Gemm, node: Node, path: str) -> Iterator[InputError]:
-    """Mistakes: a GEMM that publishes, or stores at peers, needs costs and peers."""
+def at_owners_errors(task: AtOwners, node: Node, path: str) -> Iterator[InputError]:
+    """Mistakes: a kernel that publishes, or stores at peers, needs costs and peers."""
     if task.results == "peers" and node.gpus < 2:
         message = "stores at peers on 1 GPU; needs a node of at least 2"
         yield InputError(message, join(path, "results"))
     for field, used in (("results", task.results == "peers"), ("publish", bool(task.publish))):
         if used and node.gpu.remote_stores is None:
             yield _unknown_here(node, join(path, field))
+    if task.policy is not None and node.gpu.remote_stores is not None:
+        where = join(path, "policy")
+        yield from unknown_errors(
+            "store policy", task.policy, node.gpu.remote_stores.policies, where
+        )
 
 
 def _unknown_here(node: Node, path: str) -> InputError:

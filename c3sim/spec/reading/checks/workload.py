@@ -103,8 +103,8 @@ def _after_errors(
     elif after.tiles is not None and not isinstance(task, Gemm | Kernel | Stores):
         message = f"a {task.kind} task has no tiles; only gemm, kernel and stores tasks have"
         yield InputError(f"{text!r}: {message}", path)
-    elif after.peer is not None and not isinstance(task, Gemm):
-        message = f"tiles of a {task.kind} task belong to nobody; those of gemm tasks do"
+    elif after.peer is not None and not isinstance(task, Gemm | Kernel):
+        message = f"tiles of a {task.kind} task belong to nobody; those of gemm and kernel tasks do"
         yield InputError(f"{text!r}: {message}", path)
     elif after.chunk is not None and not isinstance(task, Collective):
         message = f"a {task.kind} task has no chunks; only collective tasks have"
@@ -118,8 +118,8 @@ def _awaits_errors(task: KernelBase, workload: Workload, path: str) -> Iterator[
     yield from _unknown_names(task.awaits, "task", workload.tasks, join(path, "awaits"))
     for i, name in enumerate(task.awaits):
         other = workload.tasks.get(name)
-        if other is not None and not isinstance(other, Gemm | Stores):
-            message = f"a {other.kind} task has no tiles; only gemm and stores tasks have"
+        if other is not None and not isinstance(other, Gemm | Kernel | Stores):
+            message = f"a {other.kind} task has no tiles; only gemm, kernel and stores tasks have"
             yield InputError(f"{name!r}: {message}", join(path, "awaits", i))
 
 
@@ -354,7 +354,7 @@ def posting_errors(task: EngineTask, path: str) -> Iterator[InputError]:
     by: str = task.executor if isinstance(task, Copy) else "dma"
     if isinstance(task, Collective):
         by = task.backend or "a library"
-    if by != "dma":
+    if by not in ("dma", "nic"):
         yield InputError(f"packets are for engines; this task is done by {by}", where)
     if task.repeat > 1:
         yield InputError(f"a kernel posts once; got repeat: {task.repeat}", where)
@@ -375,11 +375,19 @@ def posting_errors(task: EngineTask, path: str) -> Iterator[InputError]:
 def posting_on_node_errors(task: EngineTask, node: Node, path: str) -> Iterator[InputError]:
     """Mistakes: the cost of posting a packet must be known, and NICs take none."""
     where = join(path, "posted")
-    if node.gpu.dma_engines.post_time is None:
+    wide = node.scale_out
+    across = node.nodes > 1 and isinstance(task, Collective)
+    if across or (isinstance(task, Copy) and task.executor == "nic"):
+        if wide is None or wide.kernel_post_time is None:
+            message = f"{node.name} gives no scale_out.kernel_post_time; what a put costs a kernel"
+            yield InputError(message, where)
+        if isinstance(task, Collective) and (node.gpus > 1 or task.algorithm != "direct"):
+            message = (
+                f"a collective over {node.nodes} nodes that a kernel posts needs nodes of one GPU"
+            )
+            yield InputError(f"{message}, and algorithm direct", where)
+    elif node.gpu.dma_engines.post_time is None:
         message = f"{node.gpu.name} gives no dma_engines.post_time; needed for kernels that post"
-        yield InputError(message, where)
-    if node.nodes > 1 and isinstance(task, Collective):
-        message = f"a collective over {node.nodes} nodes needs NICs, and hosts that post for them"
         yield InputError(message, where)
 
 

@@ -1,0 +1,142 @@
+"""Hugging Face configs as models: published parameters, caches and FLOP, and what is not known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from c3sim.errors import InputErrors
+from c3sim.iterations.layers import Share
+from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.units import transformer_units
+from c3sim.spec.models import LayerKind
+from c3sim.spec.reading.loading import load_hardware, load_model
+
+#: Parameters as the model's page on huggingface.co counts those of its safetensors files, read off
+#: by hand; of DeepSeek-V3 without the layer that predicts a further token, arXiv 2412.19437, 4.2.
+#: Of one token: model cards and the papers, in billions, to as many digits as they give.
+PUBLISHED = {
+    "mistral-7b": (7_241_732_096, None),
+    "mixtral-8x7b": (46_702_792_704, 12.9),  # arXiv 2401.04088: 13B active
+    "qwen2-7b": (7_615_616_512, None),
+    "qwen3-8b": (8_190_735_360, None),
+    "qwen3-30b-a3b": (30_532_122_624, 3.3),
+    "qwen1.5-moe": (14_315_784_192, 2.7),
+    "gemma-2-9b": (9_241_705_984, None),
+    "gpt-oss-20b": (20_914_757_184, None),
+    "gpt-oss-120b": (116_829_156_672, None),
+    "deepseek-v2-lite": (15_706_484_224, 2.7),
+    "deepseek-v2": (235_741_434_880, 21.4),
+    "deepseek-v3": (671_026_419_200, 37.6),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_parameters_are_the_published_ones(name: str) -> None:
+    model = load_model(name)
+    every, active = PUBLISHED[name]
+    assert model.parameters == every
+    if active is not None:
+        assert model.active_parameters == pytest.approx(active * 1e9, abs=0.06e9)
+
+
+def test_the_cache_of_a_token_is_the_published_one() -> None:
+    """arXiv 2505.09343, table 1: 70.272 KB of latent vectors in DeepSeek-V3, 516.096 KB of keys and
+    values in Llama 3.1 405B, 2 bytes a number.
+    """
+    v3, llama = load_model("deepseek-v3"), load_model("llama-3-405b")
+    assert v3.layers * v3.kv_bytes == 61 * (512 + 64) * 2 == 70272
+    assert llama.layers * llama.kv_bytes == 516096
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [("deepseek-v3", 250e9), ("deepseek-v2", 155e9), ("llama-3-405b", 2448e9)],
+)
+def test_flop_of_a_token_in_training_are_the_published_ones(name: str, published: float) -> None:
+    """arXiv 2505.09343, table 2, sequences of 4096 tokens: 6 for each parameter that a token goes
+    through but those of the embedding, and attention over 2048 tokens in the mean, whose backward
+    pass takes twice the forward one. Of V3 36.6 billion parameters and 61 layers of 128 heads:
+    219.8 and 3 x 61 x 128 x 2048 x (2 x 192 + 2 x 128) = 30.7 GFLOP. (Llama comes out 1 % above.)
+    """
+    model = load_model(name)
+    share = Share(sequences=1, tokens=4096, training=True)
+    o = OperatorSet.on(load_hardware("h200-1").node.gpu, "bf16", rms=True)
+    units = transformer_units(o, model, share, model.layers, head=True, generates=False)
+    assert units.flops / 4096 == pytest.approx(published, rel=0.011)
+
+
+def test_layers_differ_by_place() -> None:
+    v3, gemma = load_model("deepseek-v3"), load_model("gemma-3-27b")
+    kinds = [v3.kind_of(index) for index in range(5)]
+    assert kinds == [LayerKind(False, None)] * 3 + [LayerKind(True, None)] * 2
+    windows = [gemma.kind_of(index).window for index in range(12)]
+    assert windows == ([1024] * 5 + [None]) * 2  # arXiv 2503.19786, section 2
+
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "num_hidden_layers": 32,
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "intermediate_size": 14336,
+    "vocab_size": 128256,
+    "torch_dtype": "bfloat16",
+}
+
+
+def config(folder: Path, **fields: Any) -> Path:
+    """A config of Llama 3 8B with *fields*; those that are None are left out."""
+    said = {key: value for key, value in {**LLAMA, **fields}.items() if value is not None}
+    file = folder / "config.json"
+    file.write_text(json.dumps(said, indent=2), encoding="utf-8")
+    return file
+
+
+def test_a_config_is_the_packaged_model(tmp_path: Path) -> None:
+    found, own = load_model(config(tmp_path)), load_model("llama-3-8b")
+    about = {"name", "description", "source"}
+    assert found.model_dump(exclude=about) == own.model_dump(exclude=about)
+
+
+def test_what_is_not_known_is_named(tmp_path: Path) -> None:
+    """Fields that change no time are not, nor those that say no."""
+    fields = {"frobnicate": 3, "rope_theta": 5e5, "use_frobs": False, "attention_dropout": 0.1}
+    assert load_model(config(tmp_path, **fields)).left_out == (
+        "frobnicate: not known; what it changes is not counted",
+        "attention_dropout: dropout of attention scores is not counted",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "line", "said"),
+    [
+        ({"hidden_size": None}, 1, "hidden_size: missing, or null"),
+        ({"model_type": "lama"}, 5, "model_type: unknown model_type 'lama'; did you mean 'llama'"),
+        ({"num_hidden_layers": -1}, 6, "num_hidden_layers: got -1; must be greater than 0"),
+        ({"mlp_bias": True}, 13, "mlp_bias: True is not modelled; must be false"),
+    ],
+)
+def test_mistakes_are_in_the_words_of_the_file(
+    tmp_path: Path, fields: dict[str, Any], line: int, said: str
+) -> None:
+    file = config(tmp_path, **fields)
+    with pytest.raises(InputErrors) as caught:
+        load_model(file)
+    (error,) = caught.value.errors
+    assert str(error).startswith(f"{file}:{line}: {said}")
+
+
+def test_the_language_model_of_one_that_sees_is_inside(tmp_path: Path) -> None:
+    inner = {**LLAMA, "model_type": "gemma3_text", "sliding_window": 1024, "head_dim": 128}
+    file = tmp_path / "config.json"
+    outer = {"model_type": "gemma3", "text_config": inner, "vision_config": {"hidden_size": 1}}
+    file.write_text(json.dumps(outer), encoding="utf-8")
+    model = load_model(file)
+    assert (model.layers, model.window, model.full_every) == (32, 1024, 6)
+    assert model.left_out == ("vision_config: the part that sees pictures is not counted",)
