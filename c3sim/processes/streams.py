@@ -201,9 +201,10 @@ class TaskRuns:
         )
         waited = now - ready
         latencies = latencies._replace(dispatch=max(0.0, latencies.dispatch - waited))
-        if not queued or repeat > 1:
+        launched = self._launched.get((planned.name, gpu))  # commands are not launched
+        if not queued or repeat > 1 or launched is None:
             return latencies
-        since = now - self._launched[planned.name, gpu]
+        since = now - launched
         left = kernels.dispatch_latency - since
         return latencies._replace(dispatch=max(latencies.dispatch, left))
 
