@@ -22,6 +22,13 @@ from c3sim.output.pictures.timeline_lanes import (
     rows_of,
 )
 from c3sim.output.pictures.timeline_panels import draw_panel, used_panels
+from c3sim.output.pictures.timeline_step import (
+    ON_A_PAGE,
+    STAGES,
+    draw_fold,
+    draw_groups,
+    draw_stages,
+)
 from c3sim.result import Result, Timeline
 
 if TYPE_CHECKING:
@@ -32,6 +39,7 @@ LANES = 16  # streams shown; more cannot be read
 WIDTH, HEADER, FOOTER, GAP = 11.0, 1.06, 0.6, 0.42  # inches
 LEFT, RIGHT = 0.075, 0.985  # of the width: the time axis
 LANE, PANEL, BAR, KEYS = 0.62, 1.05, 0.34, 0.24  # KEYS: a row of the legend
+ROW, PANEL_OF_STEP = 0.26, 0.8  # of a group or a stage; so that a step is a page
 
 
 def plot_timeline(
@@ -60,11 +68,19 @@ def plot_timeline(
 def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     from matplotlib.figure import Figure
 
-    panels = used_panels(timeline, gpu)
     rows = rows_of(result.tasks, LANES)
     step = step_of_result(result)
-    bars = [BAR] if step else []
-    heights = [LANE * max(len(rows), 1), *bars, *([PANEL] * len(panels))]
+    panels = used_panels(timeline, gpu)
+    of_step: list[tuple[float, Any]] = [(BAR, None)] if step else []
+    if step and isinstance(result, IterationResult):
+        panels = [each for each in panels if each[0].counter in ON_A_PAGE]
+        if len(result.groups) > 1:
+            of_step.append((ROW * len(result.groups), draw_groups))
+        if result.stages:
+            of_step.append((ROW * min(STAGES, len(result.stages)), draw_stages))
+    bars = [height for height, _ in of_step]
+    each = PANEL_OF_STEP if step else PANEL
+    heights = [LANE * max(len(rows), 1), *bars, *([each] * len(panels))]
     kinds = classes_of(result.tasks)
     keys = _keys([kind for kind in COLOURS if kind in kinds.values()], step is not None)
     columns = _columns([key.get_label() for key in keys])
@@ -84,6 +100,10 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     draw_lanes(column[0], rows, scale, inches, step)
     if step:
         draw_parts(column[1], step, scale, inches)
+        if isinstance(result, IterationResult):
+            draw_fold(column[0], result, scale)
+        for axes, (_, draw) in zip(column[2:], of_step[1:], strict=False):
+            draw(axes, result, step, scale)
     scale = scale._replace(end=timeline.end)
     for axes, (panel, counter) in zip(column[1 + len(bars) :], panels, strict=True):
         shown = binned(by_kind(counter, kinds), timeline.end, STEPS)
