@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
+from c3sim.iterations.halves import join
 from c3sim.iterations.load import Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
@@ -103,7 +104,7 @@ class Plan:
     @property
     def batch(self) -> int:
         """Sequences that go through a GPU at a time."""
-        return self.iteration.batch // self.micro_batches
+        return self.iteration.batch // self.micro_batches // self.iteration.halves
 
     def share(self) -> Share | None:
         """One GPU's part of a layer."""
@@ -282,6 +283,9 @@ def _check_division(iteration: Iteration, model: Model, mesh: Mesh, turns: _Turn
         raise InputError(
             f"{iteration.batch} sequences do not divide by {batches} micro batches", "parallel"
         )
+    if iteration.batch // batches % iteration.halves:
+        what = f"{iteration.batch // batches} sequences at a time have no two halves"
+        raise InputError(f"{what}; give an even number", "batch")
     if iteration.layers is not None and iteration.layers > model.layers:
         raise InputError(
             f"got {iteration.layers}; {model.name} has {model.layers} layers", "layers"
@@ -340,6 +344,7 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     calls = None if profile is None else node.host_profiles[profile].slowed(iteration.slowness)
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
+    builder.halves = iteration.halves == 2
     units = planned.units()
     fsdp = planned.mesh.fsdp
     count = fsdp.pieces if fsdp else 1
@@ -408,6 +413,7 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit], piece: Piece) -> N
         for step, name in builder.run(f"backward{index}", unit.backward):
             replicas.ready(builder, name, step)
         replicas.after(builder, index, backward=True)
+    join(builder)
     replicas.end(builder)
     builder.backward = False
     if not piece.once:

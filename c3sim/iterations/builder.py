@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from c3sim.iterations.halves import in_turns
 from c3sim.iterations.mesh import Group
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.models.groups import ranks_in
@@ -40,9 +41,19 @@ class Builder:
     last: str = ""
     """the last task of the compute stream"""
     _of_step: float | None = None  # s of the host for each kernel of the optimizer
-    _awaited: list[tuple[str, int]] = field(default_factory=list)
+    awaited: list[tuple[str, int]] = field(default_factory=list)
+    """collectives that the compute stream waits for, after so many operators"""
+    awaited_by_half: list[list[tuple[str, int]]] = field(default_factory=lambda: [[], []])
+    halves: bool = False
+    """whether what is launched is half a batch, and goes twice (halves.py)"""
 
-    def run(self, prefix: str, steps: Iterable[Step]) -> Iterable[tuple[Step, str]]:
+    def run(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+        """Launch *steps* one after the other, or of both halves in turns; yields each with the name
+        of its task.
+        """
+        return (in_turns if self.halves else Builder.in_order)(self, prefix, steps)
+
+    def in_order(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
         """Launch *steps* one after the other; yields each with the name of its task."""
         for step in steps:
             if isinstance(step, Exchange):
@@ -55,8 +66,8 @@ class Builder:
         """Launch *op* on the compute stream, behind what it must wait for; the host works *extra* s
         longer.
         """
-        waits = [*after, *(name for name, left in self._awaited if left <= 0)]
-        self._awaited = [(name, left - 1) for name, left in self._awaited if left > 0]
+        waits = [*after, *(name for name, left in self.awaited if left <= 0)]
+        self.awaited = [(name, left - 1) for name, left in self.awaited if left > 0]
         self.last = self.put(f"{prefix}-{op.name}", op, COMPUTE, waits, extra)
         if op.gradients and self.backward:
             self.weights.add(self.last)
@@ -86,7 +97,7 @@ class Builder:
             self._shift(name, step, waits, extra)
         else:
             self.collective(name, step.op, step.size, waits, extra, among=step.among)
-        self._awaited.append((name, step.beside))
+        self.awaited.append((name, step.beside))
         return name
 
     def _shift(self, name: str, step: Exchange, waits: list[str], extra: float) -> None:
@@ -140,7 +151,7 @@ class Builder:
 
     def awaits(self, names: Iterable[str]) -> None:
         """Make the next launch on the compute stream wait for *names*."""
-        self._awaited += [(name, 0) for name in names]
+        self.awaited += [(name, 0) for name in names]
 
     def _calls(self, op: Op) -> float:
         """S of the host for the launches of *op*."""

@@ -124,7 +124,7 @@ def _model_flops_used(planned: Plan, wall: float) -> float:
     if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
         layer = units.layer.flops
         flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
-    return flops * planned.micro_batches / (wall * peak)
+    return flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
 
 
 def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:

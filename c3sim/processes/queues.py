@@ -37,6 +37,7 @@ class Queues:
         self.issue, self.switch = kernels.queue_issue_time, kernels.queue_switch_time
         self._queues: list[deque[_Entry]] = [deque() for _ in range(count)]
         self._numbers: dict[str, int] = {}  # of a stream
+        self._begun: dict[int, float] = {}  # when the last kernel of a queue begins [s]
         self._ready: list[int] = []  # queues whose first kernel may begin
         self._last = -1  # the queue that was served last
         self._busy = False
@@ -56,6 +57,12 @@ class Queues:
         self._queues[queue].popleft()
         if self._queues[queue]:
             self._look(queue)
+
+    def in_order(self, stream: str, begin: float) -> float:
+        """When a kernel begins that might at *begin* [s]: not before the one issued before it."""
+        queue = self._queue(stream)
+        self._begun[queue] = max(begin, self._begun.get(queue, 0.0))
+        return self._begun[queue]
 
     def _queue(self, stream: str) -> int:
         return self._numbers.setdefault(stream, len(self._numbers)) % self.count

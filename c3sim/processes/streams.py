@@ -184,7 +184,7 @@ class TaskRuns:
     def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
         """Before and behind a kernel; one that only waited for the task before it in its stream
         follows it at once, or the dispatch behind its launch if that was short before. What it has
-        waited for its queue since it was ready counts.
+        waited for its queue since it was ready counts; it begins behind the one before it there.
         """
         host, now = self.context.workload.host, self.context.env.now
         ready = self._ready.get((planned.name, gpu), now) if repeat == 1 else now
@@ -199,10 +199,13 @@ class TaskRuns:
             last=repeat == planned.task.repeat and not looped,
             gap=host.kernel_gap if follows else None,
         )
-        waited = now - ready
-        latencies = latencies._replace(dispatch=max(0.0, latencies.dispatch - waited))
-        launched = self._launched.get((planned.name, gpu))  # commands are not launched
-        if not queued or repeat > 1 or launched is None:
+        if (planned.name, gpu) in self._ready and repeat == 1:
+            begin = now + max(0.0, latencies.dispatch - (now - ready))
+            stream = planned.task.stream or planned.name
+            begin = self._queues[gpu].in_order(stream, begin)
+            latencies = latencies._replace(dispatch=begin - now)
+        launched = self._launched.get((planned.name, gpu))
+        if not queued or repeat > 1 or launched is None:  # nobody launches what engines do
             return latencies
         since = now - launched
         left = kernels.dispatch_latency - since

@@ -163,6 +163,8 @@ class Iteration(Spec):
     """of models with experts"""
     fused_qkv: bool | None = None
     """queries, keys and values by one GEMM, or by three; left out: as the model says"""
+    halves: Literal[1, 2] = 1
+    """2: two halves of the batch beside each other, the exchange of one while the other computes"""
     fused: bool = False
     """whether element-wise chains are one kernel each, as a compiler makes them"""
     optimizer_kernels: Literal["foreach", "fused"] = "foreach"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from c3sim.simulation.run import Run
+from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 
@@ -83,3 +84,22 @@ def test_measured_chains(gpu: str) -> None:
         took = found.end - min(each.start for each in found.times.values())
         measured = 1e-6 * (row["us"] - min(row["starts_us"]))
         assert took == pytest.approx(measured, rel=0.15), row
+
+
+def test_one_queue_makes_the_order_of_launches_that_of_starts() -> None:
+    """An all-gather launched before a product that fills the GPU: where ranks take their streams up
+    in any order, one rank whose product came first makes all of them wait. In one queue nobody's
+    does: eight of eight begin with the all-gather.
+    """
+    node = load_hardware("h200-8").node
+    gemm = {"kind": "gemm", "m": 8192, "n": 3584, "k": 4096, "stream": "compute"}
+    gather = {"kind": "collective", "op": "all_gather", "size": "64 MiB", "stream": "comm"}
+    tasks = {"gather": gather, "gemm": gemm, "next": {**gemm, "after": ["gather"]}}
+
+    def wall(**host: Any) -> float:
+        content = {"schema": 1, "name": "w", "node": "h200-8", "tasks": tasks, "host": host}
+        return run_once(node, parse_workload(content)).end
+
+    in_order = wall()
+    assert wall(release="per_rank") > 1.15 * in_order
+    assert wall(release="per_rank", queues=1) == pytest.approx(in_order, rel=0.01)

@@ -77,3 +77,12 @@ def test_what_engines_do_not_carry_is_refused() -> None:
         run("all_reduce", by="engines")
     with pytest.raises(InputErrors, match="multicast"):
         run(node=load_hardware("mi300x-8").node, by="engines", variant="multicast")
+
+
+def test_engines_follow_each_other_in_an_eager_stream() -> None:
+    """Nobody launches what engines do: the second one begins when the first one ends."""
+    task = {"kind": "collective", "op": "all_gather", "size": "64 MiB", "by": "engines"}
+    tasks = {name: {**task, "stream": "s"} for name in ("first", "second")}
+    content = {"schema": 1, "name": "w", "node": NODE.name, "tasks": tasks}
+    found = simulate(NODE, parse_workload({**content, "host": {"launch": "eager"}}))
+    assert found.task("second").start == pytest.approx(found.task("first").end)
