@@ -9,12 +9,15 @@ from c3sim.iterations.result import IterationResult
 from c3sim.output.kit import look
 from c3sim.output.kit.step import Step
 from c3sim.output.pictures.timeline_lanes import BAND, COLOURS, Scale
+from c3sim.output.pictures.timeline_panels import Panel
+from c3sim.result import Counter, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Panels of a picture of a step, which is one page; the page in a browser has all.
 ON_A_PAGE = frozenset({"compute_units", "hbm", "link", "nic.out", "dma", "clock"})
+ROW = 0.26  # inches of a group or a stage
 STAGES = 8  # rows of a pipeline; of more, the first and last ones
 _LAYER = re.compile(r"(forward|backward)(\d+)-")
 #: What a stage does -> its colour.
@@ -27,11 +30,30 @@ _OF_STAGE = {
 }
 
 
-def draw_fold(axes: Axes, result: IterationResult, scale: Scale) -> None:
+def on_a_page(panels: list[tuple[Panel, Counter]], result: Result) -> list[tuple[Panel, Counter]]:
+    """Of *panels* those that a picture of an iteration has; of a workload all."""
+    if not isinstance(result, IterationResult):
+        return panels
+    return [each for each in panels if each[0].counter in ON_A_PAGE]
+
+
+def parts_of_page(result: Result) -> list[tuple[float, Any]]:
+    """Inches and functions of what a picture of an iteration has beside the lanes and the bar."""
+    if not isinstance(result, IterationResult):
+        return []
+    parts: list[tuple[float, Any]] = []
+    if result.groups:
+        parts.append((ROW * len(result.groups), draw_groups))
+    if result.stages:
+        parts.append((ROW * min(STAGES, len(result.stages)), draw_stages))
+    return parts
+
+
+def draw_fold(axes: Axes, result: Result, scale: Scale) -> None:
     """A line where the layers that are not drawn run, forward and backward: behind the first half
     of those drawn.
     """
-    left = result.layers - result.simulated
+    left = result.layers - result.simulated if isinstance(result, IterationResult) else 0
     if left <= 0:
         return
     begins: dict[tuple[str, int], float] = {}
