@@ -96,7 +96,16 @@ class Builder:
         if step.op == "shift":
             self._shift(name, step, waits, extra)
         else:
-            self.collective(name, step.op, step.size, waits, extra, among=step.among)
+            self.collective(
+                name,
+                step.op,
+                step.size,
+                waits,
+                extra,
+                among=step.among,
+                backend=step.backend,
+                channels=step.channels,
+            )
         self.awaited.append((name, step.beside))
         return name
 
@@ -122,14 +131,17 @@ class Builder:
         extra: float = 0.0,
         *,
         among: str = "data",
+        backend: str | None = None,
+        channels: int | None = None,
     ) -> str:
         """A collective of *size* bytes, behind the others of its process group."""
         task = Collective.model_validate(
             {"kind": "collective", "op": op, "size": size, "dtype": self.dtype}
+            | {"backend": backend, "channels": channels}
         )
         if among in self.groups:
             task = task.model_copy(update=self.groups[among]._asdict())
-        library = self.node.collective_library(None)
+        library = self.node.collective_library(backend)
         call = library.enqueue_time
         if self.profile is not None:
             call = self.profile.collective_call(task.op, ranks_in(self.node, task))
