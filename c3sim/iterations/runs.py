@@ -110,6 +110,8 @@ class Runs:
     whole: Run
     compute: Run
     communication: Run | None
+    known: dict[frozenset[str], Numbers] = field(default_factory=dict, compare=False)
+    """figures by kinds of sharing that are taken away, worked out before"""
 
     @classmethod
     def of(
@@ -184,8 +186,12 @@ class Runs:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of
         sharing *private* to themselves.
         """
-        run = simulate(node, self.workload, private=private, average=self.average)
-        return replace(numbers_of(self.built, run), waited=self._waited(run))
+        if private not in self.known:
+            run = self.whole
+            if private:
+                run = simulate(node, self.workload, private=private, average=self.average)
+            self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
+        return self.known[private]
 
 
 def of_copy(node: Node, workload: Workload, private: frozenset[str] = frozenset()) -> Numbers:
