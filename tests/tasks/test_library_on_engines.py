@@ -90,7 +90,7 @@ def test_engines_follow_each_other_in_an_eager_stream() -> None:
 
 def test_out_of_place_the_own_part_is_copied_before_the_others() -> None:
     """On two H200, 160 MiB: 80 MiB within the GPU in 41 us and to the peer in 216, one behind the
-    other; a turn took 282 us (h200_loops_4_isolated). In place the copy within the GPU is not there.
+    other; a turn took 282 us (h200_loops_4_isolated). In place nothing is copied within the GPU.
     """
     two = load_hardware("h200-2").node
     in_place, own_too = (
