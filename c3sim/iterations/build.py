@@ -389,7 +389,7 @@ def hand_on(planned: Plan, builder: Builder, *, across: bool) -> None:
     size = float(share.own_rows * model.hidden * planned.operators.element)
     stride = planned.mesh.stride("pp")
     if across or stride >= node.gpus:
-        peer = stride if stride >= node.gpus else node.gpus + stride
+        peer = max(stride, node.gpus)
         task = Copy(kind="copy", bytes=size, peer=peer, executor="nic", gpus="all")
     else:
         task = Copy(kind="copy", bytes=size, peer=stride, executor="kernel", gpus="all")

@@ -111,12 +111,12 @@ class Builder:
 
     def _shift(self, name: str, step: Exchange, waits: list[str], extra: float) -> None:
         """Every GPU of a group sends to the next: through links, or a NIC where one of them has to,
-        for which the others wait.
+        for which the others wait; along its rail, so that all do the same.
         """
         size, stride = self.groups.get(step.among, Group(self.node.ranks, 1))
         gpus = self.node.gpus
         inside = size * stride <= gpus
-        peer = stride if inside or stride >= gpus else gpus + stride
+        peer = stride if inside or stride >= gpus else gpus
         how = "kernel" if inside else "nic"
         task = Copy(kind="copy", bytes=step.size, peer=peer, executor=how, gpus="all")
         call = self.node.host.launch_time if self.profile is None else self.profile.enqueue_time
