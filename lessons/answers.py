@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from lines import LINE, distance
 from pieces import in_pieces
 
 import c3sim
@@ -137,3 +138,13 @@ def shares_otherwise() -> tuple[float, float]:
     step = c3sim.run(STEP, node="mi300x-8")
     none = c3sim.run(STEP, node="mi300x-8", set={"parallel.prefetch": 0})
     return 100 * step.overlap.exposed_s / step.wall_s, 100 * none.overlap.exposed_s / none.compute_s
+
+
+def enough_cache() -> float:
+    """Lesson 11, in KiB: lines of 32 workgroups between two loads, with stores."""
+    return 32 * (distance(True) + 1) * LINE / 1024
+
+
+def enough_cache_for_loads() -> tuple[float]:
+    """The same without stores."""
+    return (32 * (distance(False) + 1) * LINE / 1024,)

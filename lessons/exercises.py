@@ -225,4 +225,19 @@ EXERCISES = {
             ),
         },
     ),
+    11: Exercise(
+        question="How large an L2 do 32 workgroups need that find their lines with stores cached?",
+        right=of.enough_cache,
+        unit="KiB",
+        within=0.03,
+        hints=(
+            "Each needs as many lines as it touches between two loads, and the line itself.",
+            "distance(True) is 167; a line has 128 bytes.",
+        ),
+        why="32 times 168 lines of 128 bytes; a line less, and each leaves before it is wanted.",
+        mistakes={
+            "that is with stores past the cache.": of.enough_cache_for_loads,
+            "that is of the twelve that fit into 2048 lines.": (12 * 168 / 8,),
+        },
+    ),
 }

@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, str] = {
     "engine": "",
     "spec": "errors",
     "schedules": "errors spec",
+    "cachelab": "errors engine spec",
     "models": "spec",
     "near_memory": "",
     "result": "models shown",
@@ -47,8 +48,8 @@ MAY_IMPORT: dict[str, str] = {
     "iterations": "errors spec models result spec.reading machine tasks simulation strategies"
     " evaluation inference",
     "output.kit": "errors result",
-    "experiments": "errors shown spec schedules models near_memory result spec.reading machine"
-    " tasks simulation strategies evaluation inference iterations output.kit",
+    "experiments": "errors shown spec schedules cachelab models near_memory result spec.reading"
+    " machine tasks simulation strategies evaluation inference iterations output.kit",
     "importers": "errors spec models result spec.reading simulation evaluation output.kit",
     "output": "errors spec models result spec.reading machine strategies evaluation iterations"
     " output.kit experiments",

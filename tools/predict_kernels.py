@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import c3sim
+from c3sim.iterations.load import Load
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
@@ -29,13 +31,16 @@ MOVED = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1
 #: Of each row what tells it from others.
 SAID = ("operator", "mib", "rows", "width", "batch", "tokens", "groups", "heads", "causal")
 SAID += ("tensors", "numbers", "m", "n", "k", "dtype", "buffers")
+SAID += ("experts", "skew", "count", "each", "value")
 
 
 def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     """Kernels of a *row*, as iterations describe them."""
-    dtype = row["dtype"] if row["operator"] == "gemm" else "bf16"
+    dtype = row.get("dtype", "bf16")
     o = OperatorSet.on(gpu, dtype, rms=row["operator"] == "rms-norm")
     name = row["operator"]
+    if name in PARTS:
+        return PARTS[name](o, row)
     if "mib" in row:
         return [_elementwise(o, name, row["mib"] * MIB / 2)]
     if name == "gemm":
@@ -67,6 +72,32 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     if name == "column-sum":
         return [o.column_sum("c", rows, width)]
     return []
+
+
+def _grouped(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
+    m, n, k, experts = (row[key] for key in ("m", "n", "k", "experts"))
+    loads = Load(row["skew"], 1).fullest(experts * m, experts, 1)
+    return [o.grouped("g", -(-sum(loads) // len(loads)) if loads else m, n, k, experts, loads)]
+
+
+def _wide(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
+    b, t, h = (row[key] for key in ("batch", "tokens", "heads"))
+    return [o.attention("a", b, t, h, h, row["width"], value=row["value"], causal=True)]
+
+
+#: Parts of layers (validation/frameworks/parts.py).
+PARTS: dict[str, Callable[[OperatorSet, dict[str, Any]], list[Op]]] = {
+    "grouped": _grouped,
+    "grouped-weight": lambda o, r: [o.grouped("g", r["n"], r["k"], r["m"], r["experts"])],
+    "top-k": lambda o, r: o.top_k("t", r["rows"], r["width"], r["k"]),
+    "scores": lambda o, r: [o.softmax("s", r["rows"], r["width"])],
+    "sort": lambda o, r: o.sort("s", r["count"]),
+    "count": lambda o, r: [o.elementwise(c, r["count"], 1, 0, element=8) for c in "zc"],
+    "permute": lambda o, r: [o.permute("p", r["rows"], r["each"], r["width"])],
+    "unpermute": lambda o, r: [o.scatter("u", r["rows"] * r["each"], r["width"])],
+    "by-heads": lambda o, r: [o.gemm("h", r["m"], r["n"], r["k"], r["batch"])],
+    "wide": _wide,
+}
 
 
 def _elementwise(o: OperatorSet, name: str, n: float) -> Op:
@@ -118,6 +149,8 @@ def main() -> None:
     errors = defaultdict(list)
     for line in given.rows.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
+        if "error" in row:
+            continue
         us = predicted(node, row)
         said = {key: row[key] for key in SAID if key in row}
         out = {**said, "us": us}

@@ -113,6 +113,7 @@ def import_logs(
 
         import_workload(files, node, iteration, out, trace, as_json, side=side, yes=yes)
         return
+    from c3sim.cli.progress import working
     from c3sim.importers import combine_loops, find_target, import_file
     from c3sim.importers.values import parse_assumptions
 
@@ -121,7 +122,8 @@ def import_logs(
     errors: list[InputError] = []
     for file in files:
         try:
-            results.append((file, import_file(file, format, target, large=yes)))
+            with working(f"reading {file.name}"):
+                results.append((file, import_file(file, format, target, large=yes)))
         except C3simError as error:
             errors += getattr(error, "errors", [error])
     if errors:

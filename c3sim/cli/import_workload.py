@@ -28,22 +28,12 @@ def import_workload(
     """Write the workload and, into *trace*, the original beside its replay; say what was guessed
     and how far the replay is off.
     """
-    from c3sim.importers import import_iteration
     from c3sim.output.kit.files import check_writable, write_text
-    from c3sim.spec.reading.loading import load_hardware
 
     for path in (out, trace):
         if path is not None:
             check_writable(path)
-    found = import_iteration(
-        files,
-        load_hardware(node).node,
-        iteration,
-        side=side,
-        trace=trace is not None,
-        large=yes,
-        agree=agreeing(yes),
-    )
+    found = _imported(files, node, iteration, side=side, trace=trace is not None, yes=yes)
     if out is not None:
         write_text(out, found.text)
     elif not as_json:
@@ -56,6 +46,27 @@ def import_workload(
         say(line)
     if as_json:
         emit_json(_summary(found, out))
+
+
+def _imported(
+    files: list[Path],
+    node: str,
+    iteration: int | None,
+    *,
+    side: Path | None,
+    trace: bool,
+    yes: bool,
+) -> Imported:
+    from c3sim.cli.progress import working
+    from c3sim.importers import import_iteration
+    from c3sim.spec.reading.loading import load_hardware
+
+    on = load_hardware(node).node
+    with working("reading, and running it again") as shown:
+        agree = shown.aside(agreeing(yes))
+        return import_iteration(
+            files, on, iteration, side=side, trace=trace, large=yes, agree=agree
+        )
 
 
 def _write_trace(found: Imported, path: str) -> None:

@@ -70,6 +70,7 @@ def plot(
       c3sim plot results --kind pareto --x energy_j --y wall_s
       c3sim plot results --out page.html                       to filter, hover and click through
     """
+    from c3sim.cli.progress import working
     from c3sim.errors import InputError
     from c3sim.output.kit.files import check_writable
     from c3sim.output.kit.look import SUFFIXES
@@ -80,7 +81,8 @@ def plot(
     check_writable(target, (*SUFFIXES, *PAGES))
     table = select(read_results(file), where or ())
     if not target.lower().endswith(PAGES):
-        draw_results(table, target, kind=kind, x=x, y=y, value=value, by=by)
+        with working("drawing"):
+            draw_results(table, target, kind=kind, x=x, y=y, value=value, by=by)
         say(f"wrote {target}")
         return
     choices = {"--kind": kind, "--x": x, "--y": y, "--value": value, "--by": by}

@@ -86,6 +86,7 @@ def run(
     _check_files(trace, plot)
     from c3sim.api import prepare
     from c3sim.api import run as simulate
+    from c3sim.cli.progress import working
     from c3sim.iterations.described import evaluate
     from c3sim.spec.reading.loading import is_iteration
 
@@ -97,12 +98,14 @@ def run(
     given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
     if measured:
         given = replace(given, calibrated=calibrate(given, measured))
-        side = side_of(given)
-        result = evaluate(side.workload, side.node.node, strategy, trace=bool(trace or plot))
-    else:
-        result = simulate(
-            workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
-        )
+    with working("simulating"):
+        if measured:
+            side = side_of(given)
+            result = evaluate(side.workload, side.node.node, strategy, trace=bool(trace or plot))
+        else:
+            result = simulate(
+                workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
+            )
     if trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -150,8 +153,9 @@ def run(
 
         show(differences_table(found))
     asked_of = side_of(given)
-    at = asked_of.workload, asked_of.node.node
-    show(limit_line(limit_of_run(*at, strategy, result.wall_s)))
+    with working("what binds"):
+        limit = limit_of_run(asked_of.workload, asked_of.node.node, strategy, result.wall_s)
+    show(limit_line(limit))
     if band:
         from c3sim.experiments.outputs import read_output
         from c3sim.output.tables.sensitivity import band_table
@@ -171,15 +175,19 @@ def _limit(given: Given, result: Result | IterationResult) -> Mapping[str, objec
 
 def _draw(result: Result, path: str) -> None:
     """The timeline of *result*, as a picture or, by its suffix, a page."""
+    from c3sim.cli.progress import working
+
     if path.lower().endswith(PAGES):
         from c3sim.output.page import write_run
 
-        write_run(result, path)
+        with working("drawing"):
+            write_run(result, path)
         say(f"wrote {path}; open it in a browser")
         return
     from c3sim.output.pictures.timeline import plot_timeline
 
-    plot_timeline(result, path)
+    with working("drawing"):
+        plot_timeline(result, path)
     say(f"wrote {path}")
 
 

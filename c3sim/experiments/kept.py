@@ -16,7 +16,7 @@ from typing import Any
 
 from c3sim.experiments.setup import code_hash
 
-HELD = "c3sim: interrupted; {done} of {total} pieces of work are kept, the same command goes on"
+HELD = "c3sim: interrupted; {done} pieces of work are kept, the same command goes on"
 NOTHING = "c3sim: interrupted; nothing was done yet"
 
 
@@ -28,10 +28,10 @@ class Works:
     """The lists of work of one command, as far as they are done."""
 
     def __init__(self) -> None:
-        self.found: dict[Path, dict[int, Any]] = {}
-        self.total = 0
+        self.found: dict[Path, dict[Any, Any]] = {}
+        self.total = 0  # items of all lists
 
-    def of(self, work: Any, items: Sequence[Any]) -> dict[int, Any]:
+    def of(self, work: Any, items: Sequence[Any]) -> dict[Any, Any]:
         """Results by number of the item, from an earlier start or none; the caller adds to them."""
         from joblib import hash as hash_of  # the same in every process, also of sets
 
@@ -52,7 +52,7 @@ class Works:
                 part = path.with_suffix(f".{os.getpid()}")
                 part.write_bytes(pickle.dumps(found))
                 part.replace(path)
-        return HELD.format(done=done, total=self.total)
+        return HELD.format(done=f"{done} of {self.total}" if self.total else done)
 
     def forget(self) -> None:
         for path in self.found:
@@ -83,13 +83,20 @@ def kept_of(work: Any, items: Sequence[Any]) -> dict[int, Any]:
     return _now[-1].of(work, items) if _now and len(items) > 1 else {}
 
 
+def kept_calls(work: Any) -> dict[Any, Any]:
+    """Results of *work*, by its arguments, where nobody knows beforehand how often it is called;
+    the caller adds to them. Outside of ``resuming`` none are kept.
+    """
+    return _now[-1].of(work, ()) if _now else {}
+
+
 def folder() -> Path:
     """The user's own cache folder: what lies there is read back as Python objects."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "c3sim" / "interrupted"
 
 
-def _read(path: Path) -> dict[int, Any]:
+def _read(path: Path) -> dict[Any, Any]:
     with suppress(Exception):  # a damaged file costs the work that it has
         return dict(pickle.loads(path.read_bytes()))
     return {}

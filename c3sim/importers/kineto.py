@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -150,6 +150,7 @@ def origin_of(document: Mapping[str, Any], backend: str) -> Origin:
 
 
 Event = Mapping[str, Any]
+MOST_NESTED = 200  # operators in each other; those of frameworks nest some tens deep
 _RUNTIME = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime")
 
 
@@ -179,7 +180,7 @@ class Links:
         correlation = _number(args, "correlation")
         return self._launches.get(correlation) if correlation else None
 
-    def operators(self, args: Mapping[str, Any]) -> list[Event]:
+    def operators(self, args: Mapping[str, Any]) -> Iterator[Event]:
         """Operators that the kernel belongs to, the innermost first."""
         launch = self.launch(args)
         external = _number(args, "External id") or _number(
@@ -188,8 +189,10 @@ class Links:
         inner = self._operators.get(external or 0)
         start = inner or launch
         thread = self._threads.get(_thread_of(start)) if start is not None else None
-        around = thread.around(_time(start, "ts")) if thread and start is not None else []
-        return [*([inner] if inner else []), *(op for op in around if op is not inner)]
+        if inner:
+            yield inner
+        if thread and start is not None:
+            yield from (op for op in thread.around(_time(start, "ts")) if op is not inner)
 
     def claim(self, operator: Event) -> None:
         """A GEMM kernel belongs to *operator*."""
@@ -219,14 +222,15 @@ class _Thread:
     def _end(self, index: int) -> float:
         return self._starts[index] + _time(self._events[index], "dur")
 
-    def around(self, time: float) -> list[Event]:
-        """Operators that run at *time*, the innermost first."""
-        index, around = bisect_right(self._starts, time) - 1, list[Event]()
-        while index >= 0:
+    def around(self, time: float) -> Iterator[Event]:
+        """Operators that run at *time*, the innermost first, as many as nest in any program."""
+        index = bisect_right(self._starts, time) - 1
+        for _ in range(MOST_NESTED):
+            if index < 0:
+                return
             if self._end(index) >= time:
-                around.append(self._events[index])
+                yield self._events[index]
             index = self._parents[index]
-        return around
 
 
 def _number(args: Any, key: str) -> int | None:
@@ -364,7 +368,7 @@ def _collective(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Ide
     return {**task, **({"channels": channels} if channels else {})}, gpus, ""
 
 
-def _recorded(operators: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _recorded(operators: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     for operator in operators:
         args = operator.get("args")
         if isinstance(args, Mapping) and "Collective name" in args:

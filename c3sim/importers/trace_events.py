@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +10,11 @@ from typing import Any
 from c3sim.importers.values import as_float
 
 LATEST = 1e17  # us: profilers count from 1970 (2e15) or from the start of the machine
-_NUMBERS = ("correlation", "External id")
+MOST = (
+    2**53
+)  # a number of a trace; beyond it JavaScript, in which viewers are written, cannot count
+_NUMBERS = ("correlation", "External id", "bytes")
+_EXTENTS = ("Input Dims", "grid", "block")
 _LISTS = ("Input Dims", "Input type", "Concrete Inputs", "grid", "block")
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 
@@ -51,6 +56,24 @@ def as_time(value: object) -> float:
 def _sound_args(args: object) -> Mapping[str, Any]:
     if not isinstance(args, dict):
         return {}
-    wrong = [key for key in _NUMBERS if key in args and not isinstance(args[key], int)]
+    wrong = [key for key in _NUMBERS if key in args and not _is_count(args[key])]
     wrong += [key for key in _LISTS if key in args and not isinstance(args[key], list)]
+    wrong += [key for key in _EXTENTS if key in args and not _is_shape(args[key])]
     return {key: value for key, value in args.items() if key not in wrong} if wrong else args
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and abs(value) <= MOST
+
+
+def _is_shape(value: object) -> bool:
+    """True for extents whose product is a number of elements, and for lists of such lists."""
+    if not isinstance(value, list):
+        return False
+    counts = [each for each in value if not isinstance(each, list)]
+    lists = [each for each in value if isinstance(each, list)]
+    return (
+        all(map(_is_count, counts))
+        and abs(math.prod(counts)) <= MOST
+        and all(map(_is_shape, lists))
+    )

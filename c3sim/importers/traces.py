@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
+from c3sim.errors import InputError
 from c3sim.importers.collector import Collector
 from c3sim.importers.result import ImportResult, KernelTimes
 from c3sim.importers.values import (
@@ -148,6 +149,9 @@ def _workload(
 
 # an overlap of less than this share of the shorter kernel is a hand-over, not concurrency
 NEGLIGIBLE = 0.01
+# kernels of a device at once: GPUs of NVIDIA hold 128 grids (CUDA C++ Programming Guide, technical
+# specifications per compute capability), those of AMD as many as they have hardware queues
+MOST_AT_ONCE = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +193,11 @@ def _pairs(kernels: Sequence[Kernel]) -> Iterable[tuple[int, int]]:
     running: list[int] = []
     for i, kernel in enumerate(kernels):
         running = [j for j in running if kernels[j].end > kernel.start]
+        if len(running) > MOST_AT_ONCE:
+            raise InputError(
+                f"more than {MOST_AT_ONCE} kernels of device '{kernel.device}' run at once at"
+                f" {kernel.start:.0f} us; no GPU does that: is every event there once?"
+            )
         for j in running:
             other = kernels[j]
             shared = min(kernel.end, other.end) - kernel.start

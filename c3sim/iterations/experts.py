@@ -44,7 +44,7 @@ class Experts:
             self.products.forward("router"),
             *self._weights(),
             *self._order(),
-            self.o.gather("permute", self.chosen, self.model.hidden),
+            self._permute(),
             *self.exchange("to-experts"),
             *activated,
             self.products.forward("down"),
@@ -57,7 +57,7 @@ class Experts:
         """Which experts a token takes, and what their results weigh."""
         o, model, rows = self.o, self.model, self.rows
         if o.fused:
-            return [o.top_k("choose", rows, model.experts)]
+            return [o.top_k("choose", rows, model.experts, model.experts_per_token)[0]]
         of_token = rows * model.experts_per_token
         scores: list[Step] = [
             o.elementwise("scores-to-fp32", self.scores, o.element, 4, element=1),
@@ -68,7 +68,7 @@ class Experts:
         return [
             *scores,
             *self._groups(),
-            o.top_k("choose", rows, model.experts),
+            *o.top_k("choose", rows, model.experts, model.experts_per_token),
             *([self._small("chosen-scores", of_token)] if model.expert_bias else []),
             self._small("weights-sum", of_token),
             self._small("weights", of_token),
@@ -87,9 +87,9 @@ class Experts:
         of_groups = self.rows * groups
         return [
             *steps,
-            self.o.top_k("group-largest", of_groups, model.experts // groups),
+            *self.o.top_k("group-largest", of_groups, model.experts // groups, 2),
             self._small("group-scores", of_groups),
-            self.o.top_k("choose-groups", self.rows, groups),
+            *self.o.top_k("choose-groups", self.rows, groups, model.groups_per_token),
             self._small("group-mask-zeros", of_groups),
             self._small("group-mask", of_groups),
             self._small("score-mask", self.scores),
@@ -101,9 +101,14 @@ class Experts:
         sort: list[Step] = [*self.o.sort("sort", self.chosen)]
         if self.o.fused:
             return sort
-        names = ("count", "begins", "tokens")
-        sizes = (self.chosen, self.model.experts, self.chosen)
+        names = ("count-zeros", "count", "begins", "tokens")
+        sizes = (self.model.experts, self.chosen, self.model.experts, self.chosen)
         return [*sort, *(self._small(*each) for each in zip(names, sizes, strict=True))]
+
+    def _permute(self) -> Op:
+        """Rows to where their expert's begin."""
+        each = round(self.chosen / self.rows)
+        return self.o.permute("permute", self.rows, max(1, each), self.model.hidden)
 
     def _small(self, name: str, numbers: float) -> Op:
         """A kernel over so many 4 byte numbers."""

@@ -78,6 +78,7 @@ def _written(unit: Unit) -> float:
             total += 2.0 * step.task.m * step.task.n * step.task.batch
         else:
             total += step.task.written
+            total += sum(each.bytes for each in step.task.accesses if each.stores)
     return total
 
 

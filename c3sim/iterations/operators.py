@@ -21,8 +21,8 @@ from c3sim.spec.workload import Gemm
 #: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
 #: 2307.08691, section 3.3 (64 or 128).
 TILE = 128
-#: Numbers of a head that count as narrow.
-NARROW = 64
+#: Numbers of a head that count as narrow at most, and as wide beyond.
+NARROW, WIDE = 64, 128
 #: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
 #: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
 ROW_STEP = 1024
@@ -34,8 +34,13 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
 #: Vectors of a norm are read twice: sums, then the result (same file of layer_norm_kernel.cu).
 NORM_AGAIN = 1
-#: Bytes of a number by which top_k and sort go: passes over their numbers.
-TOP_K_PASSES, SORTED_BYTES = 5, 8
+#: The library of gpu.gemm_libraries that has products of several experts in one kernel.
+GROUPED = "grouped"
+#: Loads of top_k that wait for each other, a sort's passes of a byte of a number, and how many
+#: numbers one workgroup sorts: TensorTopK.cu, cub, Sort.cu (below).
+TOP_K_PASSES, SORTED_BYTES, SORTED_AT_ONCE = 7, 8, 4096
+#: Lanes that look at a row at a time; loads of the sort of what they found that wait.
+WARP, WAITS = 32, 6
 
 
 def pairs_seen(tokens: int, context: int, window: int | None) -> float:
@@ -91,14 +96,21 @@ class OperatorSet:
         """Type of attention's operands: fp8 is for GEMMs."""
         return "bf16" if self.dtype == "fp8" else self.dtype
 
-    def gemm(
-        self, name: str, m: int, n: int, k: int, batch: int = 1, rows: tuple[int, ...] = ()
+    def gemm(self, name: str, m: int, n: int, k: int, batch: int = 1) -> Op:
+        """C[m,n] = A[m,k] B[k,n], *batch* times: 2 m n k FLOP each."""
+        task = Gemm(kind="gemm", m=m, n=n, k=k, batch=batch, dtype=self.dtype)
+        return Op(name, task, "gemm", 2.0 * m * n * k * batch)
+
+    def grouped(
+        self, name: str, m: int, n: int, k: int, count: int, rows: tuple[int, ...] = ()
     ) -> Op:
-        """C[m,n] = A[m,k] B[k,n], *batch* times: 2 m n k FLOP each; *rows*: m of each, where they
-        differ.
+        """The same of *count* experts, by one kernel of the library for such, where the GPU has
+        one; *rows*: m of each, where they differ.
         """
-        task = Gemm(kind="gemm", m=m, n=n, k=k, batch=batch, rows=rows, dtype=self.dtype)
-        return Op(name, task, "gemm", 2.0 * n * k * (sum(rows) or m * batch))
+        library = GROUPED if GROUPED in self.gpu.gemm_libraries else None
+        sizes = {"m": m, "n": n, "k": k, "batch": count, "rows": rows}
+        task = Gemm(kind="gemm", **sizes, dtype=self.dtype, library=library)
+        return Op(name, task, "gemm", 2.0 * n * k * (sum(rows) or m * count))
 
     def attention(
         self,
@@ -164,6 +176,8 @@ class OperatorSet:
         wide, narrow = parts.attention_forward, parts.narrow_attention_forward
         if backward:
             wide, narrow = parts.attention_backward, parts.narrow_attention_backward
+        elif width > WIDE and parts.wide_attention_forward is not None:
+            wide = parts.wide_attention_forward
         return wide if narrow is None or width > NARROW else narrow
 
     def _attention_of_one(
@@ -216,10 +230,11 @@ class OperatorSet:
     ) -> Op:
         """A chain over *numbers* elements that reads *read* tensors of as many and writes
         *written*, with *flops* for each element; *strided*: parts of wider tensors, or a transpose.
+        A sum, which stores nothing, has no element to place: memory binds it.
         """
         size = numbers * (self.element if element is None else element)
         parts = self.parts
-        least = parts.strided_flops if strided else parts.contiguous_flops
+        least = parts.strided_flops if strided else parts.contiguous_flops * bool(written)
         moved = read * size, written * size
         loads = parts.strided_loads if strided else parts.loads
         return self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
@@ -263,37 +278,70 @@ class OperatorSet:
         part = {"memory_efficiency": parts.scatter or parts.gather, "stream_efficiency": 1.0}
         return replace(op, task=op.task.model_copy(update=part))
 
-    def top_k(self, name: str, rows: int, width: int) -> Op:
-        """The largest of each of *rows* rows of *width* 4 byte numbers: a workgroup reads its row
-        once for each byte of a number, to find the least of them, and once to take them
-        (gatherTopK in aten/src/ATen/native/cuda/TensorTopK.cu of github.com/pytorch/pytorch).
+    def permute(self, name: str, rows: int, each: int, width: int) -> Op:
+        """*each* copies of every one of *rows* rows, in any order: a row comes from memory once, as
+        far as the cache holds all of them.
         """
-        size, parts = 4.0 * rows * width, self.parts
+        size, parts = float(rows * width * self.element), self.parts
+        reach = self.gpu.cache_policies.sweep_share if self.gpu.cache_policies else 1.0
         task = Kernel(
             kind="kernel",
             operator="elementwise",
-            read=size,
-            flops=(parts.top_k_flops or TOP_K_PASSES * parts.softmax_flops) * rows * width,
+            accesses=self._rows_again(
+                size, each - 1.0, each * size, size * self.gpu.l2.copies / reach
+            ),
+            flops=each * rows * width * (parts.permute_flops or parts.gather_flops),
+            stream_efficiency=1.0,
+            memory_efficiency=parts.gather,
+            dependent_loads=parts.loads,
+        )
+        return Op(name, task, "elementwise")
+
+    def top_k(self, name: str, rows: int, width: int, count: int) -> list[Op]:
+        """The *count* largest of each of *rows* rows of *width* 4 byte numbers, in order: a
+        workgroup goes over its row bit by bit of a number, WARP numbers at a time; a kernel behind
+        it sorts what it found (TensorTopK.cu and Sort.cu in aten/src/ATen/native/cuda of
+        github.com/pytorch/pytorch). One call.
+        """
+        parts, least = self.parts, TOP_K_PASSES * self.parts.softmax_flops
+        find = Kernel(
+            kind="kernel",
+            operator="elementwise",
+            read=4.0 * rows * width,
+            flops=(parts.top_k_flops or least) * rows * max(WARP, width),
             workgroups=rows,
             per_unit=parts.row_workgroups,
             stream_efficiency=parts.contiguous,
             dependent_loads=parts.loads + TOP_K_PASSES,
         )
-        return Op(name, task, "elementwise")
+        ordered = self._moving(
+            f"{name}-order", 12.0 * rows * count, 12.0 * rows * count, "elementwise", 0.0, WAITS
+        )
+        return [Op(name, find, "elementwise"), ordered.called({})]
 
     def sort(self, name: str, numbers: int) -> list[Op]:
-        """Order of *numbers* whole numbers of 8 bytes: a pass that counts, then one for each byte
-        of a number that reads and writes it and its place (DeviceRadixSort in
-        github.com/NVIDIA/cccl, cub). One call.
+        """Order of *numbers* whole numbers of 8 bytes: copies of them and their places; then few in
+        one workgroup, many by a pass that counts and one for each byte of a number, which reads and
+        writes it and its place (Sort.cu in aten/src/ATen/native/cuda of github.com/pytorch/pytorch,
+        DeviceRadixSort in github.com/NVIDIA/cccl). One call.
         """
-        pair = 16.0 * numbers
-        count = self._moving(f"{name}-count", pair / 2, 0.0, "elementwise")
-        loads = self.parts.strided_loads
-        passes = (
-            self._moving(f"{name}-pass{byte}", pair, pair, "elementwise", 0.0, loads).called({})
-            for byte in range(SORTED_BYTES)
+        pair, parts = 16.0 * numbers, self.parts
+        copies = [
+            self.elementwise(f"{name}-{what}", numbers, read, 1, element=8)
+            for what, read in (("numbers", 1), ("places", 0))
+        ]
+        first, *others = (copies[0], *(each.called({}) for each in copies[1:]))
+        if numbers <= SORTED_AT_ONCE:
+            loads = parts.short_sort_loads
+            once = self._moving(f"{name}-once", pair, pair, "elementwise", 0.0, loads)
+            task = once.task.model_copy(update={"workgroups": 1})
+            return [first, *others, replace(once, task=task).called({})]
+        passes = [("count", pair / 2, 0.0), *((f"{i}", pair, pair) for i in range(SORTED_BYTES))]
+        kernels = (
+            self._moving(f"{name}-pass-{i}", read, put, "elementwise", 0.0, parts.sort_loads)
+            for i, read, put in passes
         )
-        return [count, *passes]
+        return [first, *others, *(kernel.called({}) for kernel in kernels)]
 
     def normalisation(self, name: str, rows: int, width: int) -> Op:
         """X - mean over deviation: x is read, the result written, by a workgroup for each row."""
@@ -336,7 +384,8 @@ class OperatorSet:
         and *written*.
         """
         parts, size = self.parts, rows * width * element
-        far = self._between(parts.softmax_workgroups, width * element * (read + written))
+        row = width * element
+        far = self._between(parts.softmax_workgroups, read * row, written * row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
@@ -348,13 +397,15 @@ class OperatorSet:
         )
         return Op(name, task, "normalisation")
 
-    def _between(self, per_unit: int, row: float) -> float:
-        """Bytes of L2 that rows in progress take, *row* of each of *per_unit* workgroups of a unit:
-        what is touched before one of them is read again.
+    def _between(self, per_unit: int, read: float, written: float) -> float:
+        """Bytes of L2 that rows in progress take, *read* and *written* by each of *per_unit*
+        workgroups of a unit: what is touched before one of them is read again. Lines that are read
+        are kept near their reader too, those that are written are not.
         """
         gpu = self.gpu
         reach = gpu.cache_policies.sweep_share if gpu.cache_policies else 1.0
-        return per_unit * gpu.compute_unit_count * row * gpu.l2.copies / reach
+        row = read * gpu.l2.copies + written
+        return per_unit * gpu.compute_unit_count * row / reach
 
     @staticmethod
     def _rows_again(read: float, again: float, written: float, far: float) -> tuple[Access, ...]:
@@ -398,7 +449,7 @@ class OperatorSet:
 
     def _rows(self, name: str, rows: int, width: int, read: int, flops: float) -> Op:
         parts, row = self.parts, float(width * self.element)
-        far = self._between(parts.row_workgroups, (read + 1) * row)
+        far = self._between(parts.row_workgroups, read * row, row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",

@@ -95,9 +95,16 @@ class Projections:
     def forward(self, name: str, views: int = 0) -> Op:
         """The product, and *views* of its result."""
         gemm = self.gemms[name]
-        rows = gemm.get("rows", ())
-        op = self.o.gemm(name, gemm["m"], gemm["n"], gemm["k"], gemm["batch"], rows)
+        op = self._product(name, name, gemm["m"], gemm["n"], gemm["k"])
         return op.beside({"view": views}) if views else op
+
+    def _product(self, of: str, name: str, m: int, n: int, k: int, *, inner: bool = False) -> Op:
+        """One of the products of *of*; *inner*: its rows are added over."""
+        gemm = self.gemms[of]
+        if self.model.experts > 1 and of in OF_EXPERTS:
+            rows = () if inner else gemm.get("rows", ())
+            return self.o.grouped(name, m, n, k, gemm["batch"], rows)
+        return self.o.gemm(name, m, n, k, gemm["batch"])
 
     def gradients(self, names: tuple[str, ...], exchange: list[Step] | None = None) -> list[Step]:
         """Gradients of products of one input, the last first: of the input, then of weights and
@@ -116,15 +123,14 @@ class Projections:
 
     def _of_input(self, name: str) -> Op:
         gemm = self.gemms[name]
-        sizes = gemm["m"], gemm["k"], gemm["n"], gemm["batch"], gemm.get("rows", ())
-        op = self.o.gemm(f"{name}-input", *sizes)
+        op = self._product(name, f"{name}-input", gemm["m"], gemm["k"], gemm["n"])
         return op.called({"linear": 0.5})
 
     def _of_weights(self, name: str) -> list[Step]:
         gemm = self.gemms[name]
         m, n, k, batch = gemm["m"], gemm["n"], gemm["k"], gemm["batch"]
         held = self.model.experts // self.expert if name in OF_EXPERTS else 1
-        weight = self.o.gemm(f"{name}-weight", n, k, m, batch).called({"linear": 0.5})
+        weight = self._product(name, f"{name}-weight", n, k, m, inner=True).called({"linear": 0.5})
         steps: list[Step] = [replace(weight, gradients=(n * k * held,))]
         if self._has_bias(name):  # the sum is part of the backward call of a product with a bias
             bias = self.o.column_sum(f"{name}-bias", m * batch, n).called({})

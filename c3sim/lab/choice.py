@@ -110,4 +110,7 @@ LESSONS: Mapping[str, Choice] = {
     "8 Clock and power": Choice(workload="gemm-beside-dma-all-gather"),
     "9 A link, a cache, an engine more": Choice(workload=PAIR, strategy="conccl"),
     "10 A training step": Choice(workload="llama3-8b-training", node="mi300x-8"),
+    "11 One kernel, three policies": Choice(
+        workload=PAIR, settings={"task.gather.cache.memory_side": "bypass"}
+    ),
 }

@@ -68,19 +68,6 @@ def stall_rule(gpu: Gpu, set_aside: bool) -> Callable[[float], float] | None:
     return lambda rate: allocation_stall(gpu, policies, rate, set_aside)
 
 
-def l1_stall(gpu: Gpu, part: float) -> float:
-    """Part of the loads of a compute unit that wait for a line of its L1, of which *part* take one;
-    the unit has under way what its rate to memory needs.
-    """
-    policies, units = gpu.cache_policies, gpu.compute_units
-    if policies is None or policies.l1_ways is None or not policies.waits or not part:
-        return 0.0
-    rate = part * units.read_bandwidth * gpu.clock.maximum
-    pending = pending_lines(rate, gpu.hbm.latency, policies.line)
-    sets = policies.l1_capacity / policies.line / policies.l1_ways
-    return part * min(0.99, stalled(pending, sets, policies.l1_ways))
-
-
 def row_hits(lines_of_row: float, together: float) -> float:
     """Part of the lines written back that hit the row which the one before them opened: all but the
     first of *together* lines of a row that leave at once, at most *lines_of_row* of them.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from c3sim.models.caches import Again, cache_share, resident_fraction
 from c3sim.spec.cache_policy import CachePolicies, CachePolicy, Policy, Stores, TransferPolicy
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.task import Access, Kernel
+from c3sim.spec.task import Access, Kernel, Served
 from c3sim.spec.workload import Task
 
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
@@ -156,7 +156,7 @@ def operand_misses(
 
 
 class Moved(NamedTuple):
-    """Bytes of a kernel by place."""
+    """Bytes of a kernel by place, and what memory loses on them."""
 
     l1: float = 0.0  # found in L1,
     l2: float = 0.0  # in L2
@@ -165,52 +165,69 @@ class Moved(NamedTuple):
     written: float = 0.0
     inserted: float = 0.0  # of these, what the last shared cache takes
     evicted: float = 0.0  # written, from lines of a cache
-    filling: float = 0.0  # loads past L1 that take a line of it
+    row_misses: float = 0.0  # part read or written that hits no open row
+    stalls: float = 0.0  # part of the time that misses wait for lines while memory is idle
 
     def plus(self, other: Moved) -> Moved:
         return Moved(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
-def moved_by(gpu: Gpu, task: Kernel, running: float, held: float) -> Moved:
-    """Bytes that the accesses of *task* move with *running* workgroups on the GPU, of which the
-    task holds *held* bytes of the last shared cache.
-    """
+def moved_by(gpu: Gpu, task: Kernel, held: float) -> Moved:
+    """Bytes that *task* moves, which holds *held* bytes of the last shared cache."""
+    if task.served:
+        return _between(task.served, held)
     moved = Moved()
     for access in task.accesses:
-        moved = moved.plus(_moved(gpu, task.cache, access, running, held))
+        moved = moved.plus(_moved(gpu, task.cache, access, held))
     return moved
 
 
-def _moved(gpu: Gpu, policy: CachePolicy, access: Access, running: float, held: float) -> Moved:
+def _between(served: tuple[Served, ...], held: float) -> Moved:
+    """What *served* says at *held* bytes; between two entries in proportion."""
+    above = next((at for at, each in enumerate(served) if each.held >= held), len(served) - 1)
+    high, low = served[above], served[max(0, above - 1)]
+    step = high.held - low.held
+    part = min(1.0, max(0.0, (held - low.held) / step)) if step else 1.0
+
+    def mix(name: str) -> float:
+        return float(getattr(low, name) * (1.0 - part) + getattr(high, name) * part)
+
+    read, written, cache = mix("read"), mix("written"), mix("cache")
+    inserted = mix("inserted")
+    return Moved(
+        l1=mix("l1"),
+        l2=mix("l2"),
+        past_l2=read + written + cache,
+        read=read,
+        written=written,
+        inserted=inserted,
+        evicted=written if inserted else 0.0,
+        row_misses=mix("row_misses"),
+        stalls=mix("stalls"),
+    )
+
+
+def _moved(gpu: Gpu, policy: CachePolicy, access: Access, held: float) -> Moved:
     again = access.bytes * access.again
     policies = gpu.cache_policies
-    far = access.far if access.near is None else access.near * running
-    per_unit = max(1.0, running / gpu.compute_unit_count)
-    in_l1 = policy.l1 == "allocate" and not access.stores and policies is not None
-    fits = access.near is not None and policies and access.near * per_unit <= policies.l1_capacity
-    l1 = again if in_l1 and fits else 0.0
     memory_side = gpu.memory_side_cache is not None
     l2_policy = _policy(policy, access, policy.at("l2"))
     of_l2 = gpu.dies.count * gpu.l2.capacity * share_of_policy(l2_policy, policies)
     room = of_l2 if memory_side or not gpu.shared_cache else held
-    l2 = (again - l1) * found_again(far, room, l2_policy)
-    past = again - l1 - l2
+    l2 = again * found_again(access.far, room, l2_policy)
+    past = again - l2
     last = _policy(policy, access, policy.at("memory_side")) if memory_side else l2_policy
-    kept = past * found_again(far, held, last) if memory_side else 0.0
+    kept = past * found_again(access.far, held, last) if memory_side else 0.0
     from_dram = access.bytes + past - kept
-    useful = l1 + l2 + kept > 0
+    useful = l2 + kept > 0
     takes = last != "bypass" and (useful or not (policies and policies.predicts))
     return Moved(
-        l1=l1,
         l2=l2,
         past_l2=access.bytes + past,
         read=0.0 if access.stores else from_dram,
         written=from_dram if access.stores else 0.0,
         inserted=from_dram if takes else 0.0,
         evicted=from_dram if access.stores and takes else 0.0,
-        filling=access.bytes + again - l1
-        if in_l1 and (useful or not (policies and policies.predicts))
-        else 0.0,
     )
 
 

@@ -39,6 +39,17 @@ def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float
     return 1.0 / ((1.0 - part) / usual + part / scattered)
 
 
+def lost_on_lines(gpu: Gpu, write_share: float, row_misses: float, stalls: float) -> float:
+    """Bandwidth that memory loses for each byte of a kernel: on the part *row_misses* of it that
+    hits no open row, and in the part *stalls* of the time in which misses wait for lines.
+    """
+    if gpu.cache_policies is None or not (row_misses or stalls):
+        return 0.0
+    usual = memory_given(gpu, write_share)
+    scattered = min(usual, gpu.hbm.bandwidth * gpu.cache_policies.scattered_writes)
+    return (1.0 - row_misses + row_misses * usual / scattered) / (1.0 - stalls) - 1.0
+
+
 def load_behind(load: float, first: float) -> float:
     """Load that compute units feel of *load*, of which *first* is served before theirs: they share
     what that leaves. (Of two classes in one queue the second waits 1 / (1 - first) times as long as

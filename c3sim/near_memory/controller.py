@@ -67,7 +67,7 @@ class Memory:
         """
         if not self.adaptive:
             return min(self.thresholds, default=None)
-        order = (None, *reversed(self.thresholds))
+        order = (None, *sorted(self.thresholds, reverse=True))
         return order[min(int(load * len(order)), len(order) - 1)]
 
 

@@ -66,8 +66,6 @@ class CachePolicies(Hardware):
     """part of the memory's peak that writes reach of which none hits an open row"""
     sweep_share: Fraction = 1.0
     """part of the last shared cache within which a sweep that goes round finds its lines again"""
-    l1_ways: Count | None = None
-    """lines of a set of a first-level cache; left out: none waits for one there"""
     row_lines: Count | None = None
     """lines of a row of DRAM"""
     evicted_together: Positive | None = None

@@ -220,6 +220,8 @@ class Operators(Hardware):
     """part of the matrix peak: attention that keeps its scores in the compute unit, forward"""
     attention_backward: Part
     """the same, backward"""
+    wide_attention_forward: Part | None = None
+    """attention_forward of heads of more than 128 numbers; left out: as of others"""
     narrow_attention_forward: Part | None = None
     """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
     narrow_attention_backward: Part | None = None
@@ -250,6 +252,13 @@ class Operators(Hardware):
     """part of what memory gives: embedding rows"""
     gather_flops: Factor = 0.0
     """vector FLOP in whose time an element of them is found and moved"""
+    permute_flops: Factor | None = None
+    """vector FLOP in whose time an element is copied of rows that go to several places; left out:
+    as gather"""
+    sort_loads: Count = 4
+    """loads that wait for each other in a pass of a sort of many numbers"""
+    short_sort_loads: Count = 40
+    """the same of a sort of few in one workgroup"""
     scatter: Part | None = None
     """part of what memory gives: rows added to those of a table; left out: as gather"""
     scatter_flops: Factor | None = None

@@ -32,13 +32,14 @@ from c3sim.spec.quantities import (
     Workgroups,
 )
 
-#: Operations of applications; c3sim/experiments/subjects/applications.py has their accesses.
+#: Operations of applications; c3sim/cachelab/nests.py has their loop nests.
 ApplicationKind = Literal[
     "gemm", "composed", "activation", "pooling", "batch_norm", "softmax", "lrn", "fully_connected",
     "gru", "lstm",
 ]  # fmt: skip
 Guess = Literal[
-    "latency", "l1_ways", "asked", "together", "row_lines", "scattered", "l2_rate", "reached",
+    "latency", "asked", "scattered", "l2_rate", "reached",
+    "l1_ways", "queue", "interleave", "row_lines", "row_time", "residents",
 ]  # fmt: skip
 Interval = Annotated[tuple[Positive, Positive], Field(description="what it may be, SI")]
 
@@ -78,10 +79,10 @@ class PolicyMachines(Spec):
     published: PlainMachine
     nodes: tuple[str, ...] = ()
     guesses: dict[Guess, Interval]
-    """latency [s] of memory; l1_ways; asked: requests in flight, of those that fill memory;
-    together: written lines of a DRAM row that leave at once in eviction order; row_lines: lines of
-    a row; scattered: part of the peak that writes without row hits reach; l2_rate: B of L2 for each
-    B of memory; reached: part of the peak FLOP"""
+    """latency [s] of memory; asked: requests in flight, of those that fill memory; scattered: part
+    of the peak that lines without row hits reach; l2_rate: B of L2 for each B of memory; reached:
+    part of the peak FLOP; and what the cache laboratory follows lines with, at the middle
+    (c3sim/cachelab/machines.yaml)"""
     draws: Count = 64
     seed: int = Field(1, ge=0)
 

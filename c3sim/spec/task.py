@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from c3sim.spec.base import Spec
 from c3sim.spec.cache_policy import CachePolicy
@@ -124,11 +124,35 @@ class Access(Spec):
 
     bytes: Moved
     again: float = Field(0, ge=0)
-    near: Moved | None = None
-    """what the same workgroup touches between two uses"""
     far: Moved = 0.0
-    """what all workgroups together touch between two uses; of an access with *near* that follows"""
+    """what all workgroups together touch between two uses"""
     stores: bool = False
+
+
+class Served(Spec):
+    """Bytes of a kernel by the place that serves them, while it has *held* bytes of the last cache
+    that all compute units share: counted by a cache simulation, or by a profiler.
+    """
+
+    held: Moved
+    l1: Moved = 0.0
+    """found in first-level caches,"""
+    l2: Moved = 0.0
+    """in L2 (stores that meet their line as well),"""
+    cache: Moved = 0.0
+    """in the memory-side cache"""
+    read: Moved = 0.0
+    """of memory,"""
+    written: Moved = 0.0
+    """to memory"""
+    inserted: Moved = 0.0
+    """of those read and written, what takes lines of the last shared cache"""
+    row_misses: Fraction = 0.0
+    """part of those read and written that hits no open row of DRAM, beyond what memory's
+    efficiencies have of them"""
+    stalls: Fraction = 0.0
+    """part of the time in which memory stands idle since misses wait for a line"""
+    source: str
 
 
 class Kernel(AtOwners):
@@ -162,6 +186,9 @@ class Kernel(AtOwners):
     accesses: tuple[Access, ...] = ()
     """what it loads and stores instead, where its bytes are used again: caches serve what they
     find, by the policy of the kernel"""
+    served: tuple[Served, ...] = ()
+    """what caches serve of it instead, by how much of the last shared cache it has, the least
+    first; between two of them in proportion"""
     flops: float = Field(0, ge=0)
     """FLOP of the whole kernel"""
     dtype: Dtype = "bf16"
@@ -181,6 +208,26 @@ class Kernel(AtOwners):
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
     cache: CachePolicy = CachePolicy()
+
+    @model_validator(mode="after")
+    def _one_account_of_caches(self) -> Kernel:
+        if self.served and (self.accesses or self.read or self.written):
+            raise ValueError("served stands instead of read, written and accesses")
+        held = [each.held for each in self.served]
+        if held != sorted(set(held)):
+            raise ValueError("served goes from the least held to the most, each once")
+        return self
+
+    @property
+    def through_caches(self) -> bool:
+        """True if caches decide what reaches memory."""
+        return bool(self.accesses or self.served)
+
+    @property
+    def stored(self) -> float:
+        """Bytes that it stores, each once."""
+        again = sum(access.bytes for access in self.accesses if access.stores)
+        return self.written + again + (self.served[-1].written if self.served else 0.0)
 
 
 class Stores(TaskBase):

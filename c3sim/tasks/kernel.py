@@ -12,8 +12,8 @@ the tiles that begin together, a tile takes, alone on an idle GPU, with m = k b 
 The first load is of arguments, the others bring the bytes. What the first of these brings all tiles
 wait for at once; later on some wait while memory serves others.
 
-With *accesses* b is what caches find and what they do not (models/cache_policy.py), each at its
-rate, and loads wait for lines of L1 (models/cache_lines.py).
+With *accesses*, or *served*, b is what caches find and what they do not (models/cache_policy.py),
+each at its rate.
 The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
 A given time has been measured with the kernel's own load on memory, so only that of others counts.
 """
@@ -26,16 +26,16 @@ from typing import Any, ClassVar
 
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.models.cache_lines import CacheUse, l1_stall, predicts, released_of
+from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import last_policy, moved_by, room
-from c3sim.models.memory import served_share
+from c3sim.models.memory import lost_on_lines, served_share
 from c3sim.models.stores import sight_time
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.task import Kernel, Operator
-from c3sim.tasks.kind import RESIDENT, Kind
+from c3sim.tasks.kind import Kind
 from c3sim.tasks.on_units import MadeForOwners, plain_claim
 from c3sim.tasks.stores import storing_kernel
 
@@ -62,18 +62,17 @@ def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
 def use_of(task: Kernel, gpu: Gpu) -> CacheUse:
     """Its accesses and policy in the caches of *gpu*; accesses count what takes lines."""
     evicted = None
-    if task.accesses:
-        most = float(gpu.compute_unit_count * (task.per_unit or RESIDENT))
-        moved = moved_by(gpu, task, min(float(task.workgroups or most), most), gpu.shared_cache)
+    if task.through_caches:
+        moved = moved_by(gpu, task, gpu.shared_cache)
         evicted = moved.evicted / moved.written if moved.written else 0.0
     both = task.read + task.written
     return CacheUse(
         policy=task.cache,
         stores=task.cache.stores,
-        stored=task.written + sum(access.bytes for access in task.accesses if access.stores),
+        stored=task.stored,
         written=task.written / both if both else 0.0,
         reused=not predicts(gpu) or task.hits != "hbm",
-        counted=bool(task.accesses),
+        counted=task.through_caches,
         evicted=evicted,
     )
 
@@ -103,14 +102,14 @@ class KernelKind(Kind[Kernel]):
         if task.flops:
             return None
         again = sum(access.bytes * (1.0 + access.again) for access in task.accesses)
+        again += sum(each.l1 + each.l2 + each.cache for each in task.served[-1:])
+        again += sum(each.read + each.written for each in task.served[-1:])
         return (task.read + task.written + again) * task.repeat * node.ranks
 
     def touched(self, task: Kernel) -> tuple[float, float]:
-        read, written = task.read, task.written
-        for access in task.accesses:
-            read += 0.0 if access.stores else access.bytes
-            written += access.bytes if access.stores else 0.0
-        return read * task.repeat, written * task.repeat
+        read = task.read + (task.served[-1].read if task.served else 0.0)
+        read += sum(access.bytes for access in task.accesses if not access.stores)
+        return read * task.repeat, task.stored * task.repeat
 
     def resolve(self, name: str, task: Kernel, scene: Scene) -> Planned[Kernel]:
         workgroups = kernel_workgroups(task, scene.node.gpu)
@@ -137,8 +136,8 @@ class PlannedKernel(MadeForOwners[Kernel]):
     @property
     def inserted(self) -> float:
         task, gpu = self.task, self.scene.node.gpu
-        if task.accesses:
-            return moved_by(gpu, task, self.grid.workgroups, gpu.shared_cache).inserted
+        if task.through_caches:
+            return moved_by(gpu, task, gpu.shared_cache).inserted
         return task.read + task.written if task.hits == "hbm" else 0.0
 
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
@@ -161,12 +160,12 @@ def any_kernel(
     claim = claim_of(task, gpu.compute_units)
     residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups, task.tiles or 0)
-    plain = _Part.of(task, gpu, tiles)
+    plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
     def cost(per_unit: float, concurrent: int) -> TileCost:
         part = plain
-        if task.accesses:
+        if task.through_caches:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
         together = min(1.0, concurrent / tiles) / max(1, task.dependent_loads - 1)
         moving = _moving(per_unit * part.moving, part.waiting, together)
@@ -218,6 +217,11 @@ class _Measured:
         return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
 
 
+def _away(task: Kernel, node: Node) -> float:
+    """Share of what *task* stores that belongs to peers."""
+    return 1.0 - 1.0 / node.gpus if task.results == "peers" else 0.0
+
+
 def _moving(moved: float, waited: float, together: float) -> float:
     """Seconds in which a tile's bytes arrive: *moved* at the rate of memory, *waited* for loads
     that wait for each other. *together*: part of what is moved for which all tiles wait at once.
@@ -258,7 +262,8 @@ class _Part:
     traffic: Traffic
 
     @classmethod
-    def of(cls, task: Kernel, gpu: Gpu, tiles: int) -> _Part:
+    def of(cls, task: Kernel, gpu: Gpu, tiles: int, away: float) -> _Part:
+        """*away*: share of what it stores that goes to peers, at a rate of its own (stores.py)."""
         units = gpu.compute_units
         release = released_of(gpu, use_of(task, gpu)) / tiles
         read, written = task.read / tiles, task.written / tiles + release
@@ -270,7 +275,9 @@ class _Part:
         in_l2 = task.hits == "l2" or (task.hits == "cache" and not in_cache)
         in_hbm = not (in_cache or in_l2)
         return cls(
-            moving=moved / (task.stream_efficiency * per_cycle) / gpu.clock.maximum,
+            moving=(moved - away * written)
+            / (task.stream_efficiency * per_cycle)
+            / gpu.clock.maximum,
             computing=flops / peak / gpu.clock.maximum,
             waiting=task.dependent_loads * gpu.hbm.latency,
             traffic=Traffic(
@@ -296,7 +303,7 @@ def _accessing(
     per_unit: float,
     concurrent: int,
 ) -> _Part:
-    """*plain*, with what the accesses of *task* move as caches serve them, beside whoever runs."""
+    """*plain*, with what *task* moves as caches serve it, beside whoever runs."""
     gpu, units = context.node.gpu, context.node.gpu.compute_units
     clock, policies = gpu.clock.maximum, gpu.cache_policies
     demanded = concurrent * units.read_bandwidth * clock / per_unit
@@ -304,10 +311,11 @@ def _accessing(
     aside = context.workload.host.set_aside
     last = last_policy(gpu, task.cache)
     held = room(gpu.shared_cache, demanded, last, others, policies, aside)
-    moved = moved_by(gpu, task, concurrent, held)
-    past_l1 = moved.l2 + moved.past_l2
-    waits = 1.0 - l1_stall(gpu, moved.filling / past_l1 if past_l1 else 0.0)
-    time = moved.l2 / units.l2_bandwidth + moved.past_l2 / units.read_bandwidth / waits
+    moved = moved_by(gpu, task, held)
+    past_l1, of_memory = moved.l2 + moved.past_l2, moved.read + moved.written
+    write_share = moved.written / of_memory if of_memory else 0.0
+    lost = _idle(task) + lost_on_lines(gpu, write_share, moved.row_misses, moved.stalls)
+    time = moved.l2 / units.l2_bandwidth + moved.past_l2 / units.read_bandwidth
     if moved.l1 and policies is not None:
         time += moved.l1 / policies.l1_bandwidth
     return replace(
@@ -318,7 +326,7 @@ def _accessing(
             cache=moved.past_l2 / tiles,
             hbm_read=moved.read / tiles,
             hbm_write=moved.written / tiles + plain.traffic.hbm_write,
-            hbm_busy=(moved.read + moved.written) * _idle(task) / tiles + plain.traffic.hbm_busy,
+            hbm_busy=of_memory * lost / tiles + plain.traffic.hbm_busy,
             inserted=moved.inserted / tiles,
             vector=(moved.l1 + past_l1) / tiles,
         ),

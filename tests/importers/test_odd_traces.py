@@ -27,6 +27,10 @@ ODD_FIELDS: dict[str, dict[str, Any]] = {
     "texts for numbers": {
         "args": {"correlation": "a", "External id": "b", "Input Dims": "c", "Input type": 5}
     },
+    "shapes of anything": {
+        "args": {"Input Dims": [[4, None]], "grid": [10**400], "bytes": 10**400}
+    },
+    "more elements than there are": {"args": {"Input Dims": [[512] * 3000, [512, 512]]}},
     "mappings for numbers": {"args": {"correlation": {"a": 1}, "External id": [2], "stream": [1]}},
     "no args": {"args": None},
     "a mapping for a thread": {"tid": {"a": 2}, "pid": None},
@@ -89,3 +93,11 @@ def test_events_left_out_are_counted_by_their_kind() -> None:
     sound, remarks = sound_events([event, event, 3, {**event, "ts": 1.0, "pid": 2}])
     assert [each["pid"] for each in sound] == ["2"]
     assert remarks == ["2 events 'cpu_op' without a time left out"]
+
+
+def test_more_kernels_at_once_than_a_gpu_has_room_for_are_refused(given: Any) -> None:
+    """Each event a thousand times: as many pairs as the square of that, of no meaning."""
+    document = json.loads(plain().text())
+    document["traceEvents"] *= 1000
+    with pytest.raises(InputError, match=r"more than 256 kernels of device '0' run at once"):
+        kineto.read(json.dumps(document), given())

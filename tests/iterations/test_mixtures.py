@@ -84,7 +84,24 @@ def test_experts_get_as_many_rows_each() -> None:
     assert gemm(forward["gate_up"]) == (128, 256, 1536, 2048)
     assert gemm(forward["down"]) == (128, 256, 2048, 768)
     assert gemm(backward["gate_up-weight"]) == (128, 1536, 2048, 256)
-    assert forward["permute"].task.read == 8 * 4096 * 2048 * 2
+    rows, copies = forward["permute"].task.accesses  # a row is found again in the cache
+    assert (rows.bytes, rows.again, copies.bytes) == (2**24, 7, 8 * 2**24)
+
+
+def test_a_sort_is_one_workgroup_or_a_pass_for_each_byte() -> None:
+    """8 passes over 8 bytes, one that counts, and copies of numbers and places before them."""
+    assert len(ON.sort("s", 4096)) == 3 and len(ON.sort("s", 4097)) == 11
+    assert ON.sort("s", 512)[-1].task.workgroups == 1
+    assert sum(sum(op.host_calls.values()) for op in ON.sort("s", 512)) == 1  # one call
+
+
+def test_experts_products_are_one_kernel_of_their_own_library() -> None:
+    layer = Layer(ON, QWEN, Share(sequences=1, tokens=4096, training=True))
+    found = ops([*layer.forward(), *layer.backward()])
+    library = {name: op.task.library for name, op in found.items() if op.task.kind == "gemm"}
+    assert {name for name, one in library.items() if one == "grouped"} == {
+        f"{name}{part}" for name in ("gate_up", "down") for part in ("", "-input", "-weight")
+    }
 
 
 def test_choosing_in_groups_looks_for_the_best_of_each() -> None:

@@ -12,12 +12,13 @@ from c3sim.models.cache_lines import (
     row_hits,
     stalled,
 )
-from c3sim.models.cache_policy import Insertion, found_again, operand_misses, room
+from c3sim.models.cache_policy import Insertion, found_again, moved_by, operand_misses, room
 from c3sim.models.caches import Again, cache_share
-from c3sim.models.memory import memory_given
+from c3sim.models.memory import lost_on_lines, memory_given
 from c3sim.spec.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.task import Kernel, Served
 from c3sim.spec.workload import Collective, Gemm, StreamKernel, Task
 from c3sim.tasks.plan import kind_of
 
@@ -155,3 +156,24 @@ def test_an_operand_that_is_kept_hits_and_one_that_bypasses_does_not():
 def test_gemm_takes_operands():
     gemm = Gemm(kind="gemm", m=1, n=1, k=1, dtype="fp64", cache=OperandPolicy(a="keep"))
     assert gemm.cache.operands() == ("keep", None)
+
+
+@pytest.mark.parametrize(
+    ("held", "read", "l2"), [(5.0, 80.0, 20.0), (30.0, 40.0, 60.0), (90.0, 0.0, 100.0)]
+)
+def test_what_is_served_lies_between_two_counts(held, read, l2):
+    """Counted with 10 and 50 bytes of the cache: 80 and 0 bytes from memory. With 30, half way."""
+    counts = (
+        Served(held=10.0, l2=20.0, read=80.0, source="a test"),
+        Served(held=50.0, l2=100.0, read=0.0, source="a test"),
+    )
+    moved = moved_by(H200, Kernel(kind="kernel", served=counts), held)
+    assert (moved.read, moved.past_l2, moved.l2) == pytest.approx((read, read, l2))
+
+
+def test_what_a_byte_without_row_or_line_costs_memory():
+    """Every row missed: 1 / 0.3 of the time. Idle for half of the time: twice."""
+    assert lost_on_lines(H200, 0.0, 0.0, 0.0) == 0.0
+    scattered = H200.cache_policies.scattered_writes / H200.hbm.read_efficiency
+    assert lost_on_lines(H200, 0.0, 1.0, 0.0) == pytest.approx(1.0 / scattered - 1.0)
+    assert lost_on_lines(H200, 0.0, 0.0, 0.5) == pytest.approx(1.0)

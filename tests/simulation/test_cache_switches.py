@@ -1,13 +1,14 @@
 """Switches of a GPU's caches (gpu.cache_policies) in runs: what each takes away, and its count."""
 
 import pytest
+from pydantic import ValidationError
 
 import c3sim
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
 from c3sim.spec.reading.loading import load_hardware, load_workload
 from c3sim.spec.reading.paths import set_si
-from c3sim.spec.task import Access, Kernel
+from c3sim.spec.task import Access, Kernel, Served
 from c3sim.spec.workload import HostThreads, StreamKernel, Workload
 
 H200, MI300X = load_hardware("h200-2").node, load_hardware("mi300x-8").node
@@ -130,14 +131,10 @@ def kernel(cache, *accesses, **more):
 
 
 def test_accesses_of_a_kernel_are_served_where_they_are_found():
-    """1 GB twice: the second time from L1, from L2, or from memory."""
+    """1 GB twice: the second time from L2, or from memory."""
     load = CachePolicy(l1="allocate")
-    times = [
-        run(H200, kernel(load, Access(bytes=1e9, again=1, near=near))).end
-        for near in (1e3, 4e4, 1e6)  # times 132 x 16 workgroups: beyond L1, beyond 60 MiB
-    ]
-    assert times == sorted(times)
-    assert times[2] > 1.7 * times[0]
+    times = [run(H200, kernel(load, Access(bytes=1e9, again=1, far=far))).end for far in (2e7, 1e9)]
+    assert times[1] > 1.2 * times[0]
 
 
 def test_stores_that_are_found_again_are_written_once():
@@ -155,3 +152,39 @@ def test_a_release_writes_back_what_the_l2s_hold():
     through = run(H200, kernel(CachePolicy(stores="write_through"), store))
     assert through.lines["k"].released_bytes == 0.0
     assert released.end > through.end
+
+
+def served(**more):
+    """A kernel of which caches serve so much, however much of them it has."""
+    task = Kernel(
+        kind="kernel", served=(Served(held=1e6, source="a test", **more),), workgroups=1000
+    )
+    return Workload(schema=1, name="k", node="h200-2", tasks={"k": task})
+
+
+def test_what_lines_cost_memory():
+    """A read without a row hit goes at scattered_writes = 0.3 of the peak, 3.3 times as long; a
+    memory idle for half of the time takes twice as long. Units ask for twice what memory gives, so
+    the time alone follows a little less than that.
+    """
+    usual = run(H200, served(read=4.8e9)).end
+    assert 2.8 < run(H200, served(read=4.8e9, row_misses=1.0)).end / usual < 3.4
+    assert 1.7 < run(H200, served(read=4.8e9, stalls=0.5)).end / usual < 2.05
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"read": 1e6}, "served stands instead of read"),
+        ({"served": [{"held": held, "source": "a test"} for held in (2e6, 1e6)]}, "the least held"),
+    ],
+)
+def test_caches_have_one_account(more, words):
+    counts = {"served": [{"held": 1e6, "source": "a test"}]}
+    with pytest.raises(ValidationError, match=words):
+        Kernel.model_validate({"kind": "kernel", **counts, **more}, context={"style": "si"})
+
+
+def test_what_first_level_caches_serve_is_quicker():
+    memory = run(H200, served(read=1e9)).end
+    assert run(H200, served(read=1e8, l1=9e8)).end < 0.4 * memory

@@ -41,6 +41,25 @@ def test_results_take_the_links_and_flags_their_time() -> None:
     assert flagged - plain == pytest.approx(10e-6, rel=0.1)
 
 
+@pytest.mark.parametrize("name", ["h200-4", "mi300x-8"])
+@pytest.mark.parametrize("tile", [2**16, 2**20])
+def test_a_kernel_that_only_stores_takes_what_stores_were_measured_to(name: str, tile: int) -> None:
+    """Task ``stores`` is checked against records (suites mi300x_stores, h200_stores). A kernel with
+    the same bytes for peers also writes its own part, at the rate at which a unit moves bytes.
+    """
+    node = load_hardware(name).node
+    size, workgroups = 84 * 2**20, 4
+    own = size // (node.gpus - 1)
+    stores = {"kind": "stores", "bytes": size, "workgroups": workgroups, "tile": tile}
+    alone = run(node, stores={**stores, "publish": "flag"}).end
+    kernel = {"kind": "kernel", "written": size + own, "workgroups": workgroups, "per_unit": 1}
+    kernel |= {"tiles": (size + own) // tile, "results": "peers", "publish": "flag"}
+    rate = node.gpu.compute_units.read_bandwidth * node.gpu.clock.maximum
+    releases = own / tile / workgroups * 2.2e-6  # behind its own tiles as well, 2.1 us at most
+    there = alone + own / workgroups / rate + releases
+    assert alone < run(node, kernel=kernel).end < 1.05 * there
+
+
 def test_the_order_decides_whose_results_are_there_first() -> None:
     def ends(order: str) -> tuple[float, float]:
         kernel = {**KERNEL, "results": "peers", "order": order}

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from c3sim.errors import InputError
+from c3sim.experiments.kept import kept_calls
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.paths import set_value, unit_of
 from c3sim.spec.record import Record
 
 from ..compare.figures import Figure, compare_record
-from ..compare.record_files import NO_WORKLOAD
+from ..compare.record_files import NO_WORKLOAD, data_hash
 
 #: Tasks that may run beside a GEMM or a collective in a fit: synthetic stress, never
 #: the other of the two.
@@ -208,6 +209,8 @@ class Problem:
         self.nodes = {node.name: node, **kin}
         self.node = node
         self.records, self.parameters = records, parameters
+        # searches take the same way again, so one that was interrupted goes on where it was
+        self._known = kept_calls((self.nodes, data_hash(records), tuple(parameters)))
         cases = self.cases({each.path: each.start for each in parameters})
         counts = Counter(case.suite for case in cases)
         self.scale = np.array([counts[case.suite] ** -0.5 for case in cases])
@@ -248,9 +251,13 @@ class Problem:
         self, chosen: Sequence[Parameter], kept: Mapping[str, float]
     ) -> Callable[[Array], Array]:
         def errors(x: Array) -> Array:
-            values = {p.path: p.value(float(place)) for p, place in zip(chosen, x, strict=True)}
-            ratios = [case.predicted / case.measured for case in self.cases({**kept, **values})]
-            weighted: Array = np.array([math.log(ratio) for ratio in ratios]) * self.scale
+            tried = {p.path: p.value(float(place)) for p, place in zip(chosen, x, strict=True)}
+            values = {**kept, **tried}
+            known = tuple(sorted(values.items()))
+            if known not in self._known:
+                ratios = [case.predicted / case.measured for case in self.cases(values)]
+                self._known[known] = np.array([math.log(ratio) for ratio in ratios]) * self.scale
+            weighted: Array = self._known[known]
             return weighted
 
         return errors

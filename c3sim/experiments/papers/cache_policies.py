@@ -1,6 +1,7 @@
 """Kind ``cache_policies``: which policy suits which application, and do optimisations suit all?
 
-Kernels run alone under static policies and under switches of the GPU. The class of an application
+Kernels run alone as caches serve them under static policies and optimisations, counted line by line
+(c3sim/cachelab). The class of an application
 compares the static ones: ``reuse`` where the better one that caches is quicker than uncached by
 more than MARGIN, ``throughput`` where the worse one is slower by as much (and the better one no
 quicker), else ``insensitive``. A claim has the share of draws of what is guessed in which it holds.
@@ -19,6 +20,7 @@ from c3sim.experiments.subjects.applications import (
     MARGIN,
     PUBLISHED,
     STATIC,
+    Guesses,
     Machines,
     guesses,
     row_of,
@@ -28,6 +30,9 @@ from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.spec.hardware import Node
 from c3sim.spec.study import Study
 
+#: Name, guesses, and the draw.
+Place = tuple[str, Guesses, int | None]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Launched:
@@ -36,6 +41,7 @@ class Launched:
     name: str
     node: Node
     reached: float
+    structure: Guesses  # of its lines; of a node none, its file and the laboratory's say them
     draw: int | None = None
 
 
@@ -44,21 +50,25 @@ def cases(asked: Asked) -> list[Launched]:
     assert study.machines is not None  # the schema asks for them
     machines = Machines(study.machines, study.node)
     middle, draws = guesses(study.machines)
-    places = [(name, middle, None) for name in machines.names]
-    drawn = list(enumerate(draws[: asked.options.draws]))
+    places: list[Place] = [(name, middle, None) for name in machines.names]
+    for draw, guess in enumerate(draws[: asked.options.draws]):
+        places.append((PUBLISHED, guess, draw))
     found = []
-    for name, guess, draw in [*places, *((PUBLISHED, guess, draw) for draw, guess in drawn)]:
-        node = machines.node(name, guess)
-        node = node.model_copy(update={"name": name})
+    for name, rates, number in places:
+        node = machines.node(name, rates).model_copy(update={"name": name})
+        of_lines = middle if name == PUBLISHED else {}
         found += [
-            Launched(name=label, node=node, reached=guess["reached"], draw=draw)
+            Launched(
+                name=label, node=node, reached=rates["reached"], structure=of_lines, draw=number
+            )
             for label in study.applications
         ]
     return found
 
 
 def row(case: Launched, study: Study) -> Row:
-    shown, decided = row_of(case.name, study.applications[case.name], case.node, case.reached)
+    application = study.applications[case.name]
+    shown, decided = row_of(case.name, application, case.node, case.structure, case.reached)
     return Row(shown=shown, decided=decided, draw=case.draw)
 
 
@@ -114,8 +124,8 @@ def tables(found: StudyResult) -> list[Table | str]:
     why = {(each.node, each.application): each for each in found.mechanisms}
     columns = ["application", "class", "uncached us", "over.* x", "why.* %"]
     note = (
-        "over uncached; reuse: what caching saves; rows, waiting: what they cost; stalls: misses"
-        " that wait for a line of L2;\nrow_hits: bytes written that hit their row"
+        "over uncached; reuse: what caching saves; rows, waiting: what they cost; stalls: time that"
+        " memory is idle for lines;\nrow_misses: lines that miss their row; found: bytes in L1, L2"
     )
     lines = []
     for row in found.rows:

@@ -150,7 +150,7 @@ def _summary(rows: Sequence[Row]) -> Row:
         for part in rows[0][entry]
     }
     overlap = parts["compute"] + parts["transfer"] - parts["fused_longer"]
-    gone = {name: parts[name] for name in ("staging", "library", "launches")}
+    gone = {name: parts[name] for name in ("staging", "library", "launch", "synchronisation")}
     added = {name: -parts[f"fused_{name}"] for name in ("occupancy", "flags", "exposed")}
     all_ = {"overlap": overlap, **gone, **added}
     first, second = sorted(all_, key=lambda name: -abs(all_[name]))[:2]

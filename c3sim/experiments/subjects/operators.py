@@ -269,7 +269,8 @@ def compared(node: Node, one: Configuration, how: Conditions) -> Row:
     node's GPUs how far apart they end, over the time of both.
 
     unfused   compute; staging; transfer, over links or NICs alone; library: what its collective
-              takes beside; launches: of kernels, and what they wait for each other
+              takes beside; launch, until the first kernel runs; synchronisation: between
+              kernels, of which each waits for the one before
     fused     the longer one of compute and transfer; occupancy and flags, by removal; exposed, the
               rest
     """
@@ -282,7 +283,8 @@ def compared(node: Node, one: Configuration, how: Conditions) -> Row:
         "staging": spans.get("stage", 0.0),
         "transfer": transfer,
         "library": spans["exchange"] - transfer,
-        "launches": run.end - sum(spans.values()),
+        "launch": run.task("compute").start,
+        "synchronisation": run.end - run.task("compute").start - sum(spans.values()),
     }
 
     def end(**changed: Any) -> float:

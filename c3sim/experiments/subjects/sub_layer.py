@@ -139,11 +139,13 @@ def with_gpus(node: Node, gpus: int) -> Node:
 
 def tracked(node: Node, layer: SubLayer, reads: float, apart: float) -> Layer:
     """*layer* under T3 on *node*, which has been checked; *reads*: bytes of operands from memory;
-    *apart*: of workgroups, share of a slice's time.
+    *apart*: of workgroups, share of a slice's time. Raises InputError: a GPU has no tile.
     """
     gpu, near = node.gpu, _near(node)
     task = Gemm(**layer.gemm)
     plan, library = plan_gemm(gpu, task), gpu.gemm_library(None)
+    if plan.tiles < node.gpus:
+        raise InputError(f"{plan.tiles} tiles for {node.gpus} GPUs; each needs one", "table")
     units = gpu.compute_unit_count
     producer = Producer(
         tiles=plan.tiles,

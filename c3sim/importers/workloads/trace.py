@@ -170,7 +170,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
             continue
         launch = links.launch(args)
         called = float(launch["ts"]) if launch else None
-        operators = links.operators(args)
+        operators = list(links.operators(args))
         work = Work(
             name=name,
             category=category,

@@ -40,6 +40,60 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
         yield tell
 
 
+class Working:
+    """A line that says, from AFTER seconds on, *what* goes on and for how long."""
+
+    AFTER = 1.0
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._shown: list[Progress] = []
+
+    def start(self) -> None:
+        from threading import Timer
+
+        self._timer = Timer(self.AFTER, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        self._timer.join()
+        while self._shown:
+            self._shown.pop().stop()
+
+    def aside(self, question: Callable[[Any], None]) -> Callable[[Any], None]:
+        """*question*, which may be asked on the terminal: the line is away for as long."""
+
+        def asked(of: Any) -> None:
+            self.stop()
+            question(of)
+            self.start()
+
+        return asked
+
+    def _show(self) -> None:
+        from rich.progress import SpinnerColumn, TimeElapsedColumn
+
+        bar = bars(SpinnerColumn(), "{task.description}", TimeElapsedColumn())
+        bar.add_task(self.what, total=None)
+        bar.start()
+        self._shown.append(bar)
+
+
+@contextmanager
+def working(what: str) -> Iterator[Working]:
+    """Within it a line says, if it takes long, *what* goes on. For work whose end is not known
+    beforehand; nothing is printed within it.
+    """
+    line = Working(what)
+    line.start()
+    try:
+        yield line
+    finally:
+        line.stop()
+
+
 class Stages:
     """Adds up the stages of a study, each of which counts its points from none done."""
 

@@ -30,6 +30,7 @@ import json
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -316,6 +317,7 @@ def _nowhere(node: Node, workload: Workload, path: str, allowed: str) -> str:
     return f"unknown path {path!r}; " + (f"did you mean {near[0]!r}?" if near else hint)
 
 
+@lru_cache(maxsize=65536)
 def canonical(path: str) -> str:
     """*path* in the words of the grammar; one that is no alias comes back as it is."""
     bare = path.removeprefix("hw.")

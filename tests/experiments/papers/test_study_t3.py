@@ -12,7 +12,7 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.experiments.papers.t3 import claims
 from c3sim.experiments.study import Options, StudyResult, run_study
-from c3sim.experiments.subjects.sub_layer import DEPTHS
+from c3sim.experiments.subjects.sub_layer import DEPTHS, SubLayer, tracked, with_gpus
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study, parse_workload
 
@@ -127,6 +127,13 @@ def test_end_to_end_is_the_share_of_sub_layers(result: StudyResult) -> None:
 def test_a_node_without_such_memory_is_told_what_it_lacks() -> None:
     with pytest.raises(InputError, match=r"its file needs gpu\.near_memory, gpu\.hbm\.update_cost"):
         run_study(STUDY, Options(node=load_hardware("mi300x-8").node))
+
+
+def test_every_gpu_needs_a_tile() -> None:
+    """A shallow product is not split, and 64 x 128 results are a few tiles."""
+    node = with_gpus(load_hardware("t3-8").node, 128)
+    with pytest.raises(InputError, match=r"tiles for 128 GPUs; each needs one"):
+        tracked(node, SubLayer(tokens=64, hidden=128, depth=64), reads=1e4, apart=0.5)
 
 
 def test_it_can_be_asked_of_another_node() -> None:

@@ -8,6 +8,7 @@ import pytest
 from made_records import as_measured, pair, record
 
 from c3sim.errors import InputError
+from c3sim.experiments.kept import Interrupted, resuming
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
@@ -68,6 +69,34 @@ def test_three_wrong_parameters_are_found_again(synthetic):
         assert each.identified, each
         assert each.value == pytest.approx(known[each.path], rel=0.02), each
     assert max(map(abs, found.residuals)) < 0.02
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_values(synthetic, tmp_path, monkeypatch):
+    """Ctrl-C at the tenth time that all eight records are predicted: nine are not predicted again,
+    but for the first one, whose figures are counted.
+    """
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    parameters = [Parameter(path=READ, interval=(0.5, 1.0), start=0.7)]
+    whole, predicted = Problem.cases, []
+
+    def cases(problem, values):
+        predicted.append(values)
+        if len(predicted) == stop:
+            raise KeyboardInterrupt
+        return whole(problem, values)
+
+    monkeypatch.setattr(Problem, "cases", cases)
+    stop = 10
+    with pytest.raises(Interrupted, match="8 pieces of work are kept"), resuming():
+        fit(NODE, synthetic, parameters)
+    stop = 0
+    predicted.clear()
+    with resuming():
+        found = fit(NODE, synthetic, parameters)
+    rest = len(predicted)
+    predicted.clear()
+    assert fit(NODE, synthetic, parameters).parameters == found.parameters
+    assert rest == len(predicted) - 8
 
 
 def test_what_the_data_leave_open_keeps_its_value_and_the_result_says_so(synthetic):

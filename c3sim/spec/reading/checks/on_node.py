@@ -112,7 +112,7 @@ def _cache_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
 
 
 def _kernel_errors(task: Kernel, node: Node, path: str) -> Iterator[InputError]:
-    works = task.read or task.written or task.flops or task.accesses
+    works = task.read or task.written or task.flops or task.through_caches
     if task.time == 0 or (task.time is None and not works):
         yield InputError("a kernel needs a time above 0, or bytes or FLOP to work on", path)
     dtype = task.dtype if task.on == "matrix" else "fp32"

@@ -1,0 +1,241 @@
+"""Launches under a policy -> counts: what is found in which cache, what memory reads and writes,
+how often in an open row, and what waits.
+
+A run follows a sample of the lines: classes of lines that have sets, banks and channels of their
+own (a workgroup has under way what falls to them). Two classes give the error of the sample: half
+of what they differ by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from c3sim.cachelab import loop
+from c3sim.cachelab import state as bits
+from c3sim.cachelab.machine import Machine
+from c3sim.cachelab.nests import GROUP, Program, program_of
+from c3sim.cachelab.stream import Array, Launch, Sample, Stream
+from c3sim.spec.study import Application
+
+MOST = 400_000  # lines that a sample follows; more are followed where classes are no smaller
+LEAST_UNDER_WAY = 3
+OFTEN, ROUNDS = 8.0, 3.0
+CACHED = bits.L1 | bits.L2 | bits.STORES
+ADAPTIVE = CACHED | bits.NO_WAIT | bits.RINSE | bits.PREDICT
+#: Policies by name, as bits for the loops.
+POLICIES = {
+    "uncached": 0,
+    "cache_r": bits.L1 | bits.L2,
+    "cache_rw": CACHED,
+    "allocation_bypass": CACHED | bits.NO_WAIT,
+    "rinsing": CACHED | bits.RINSE,
+    "reuse_predictor": CACHED | bits.PREDICT,
+    "adaptive": ADAPTIVE,
+    "past_l1": bits.L2 | bits.STORES,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """Bytes of a program by place, under one policy.
+
+    *left* is in lines of L2 (or of the memory-side cache) when it ends, and has to be written yet;
+    *combined*: stores that met their line in L2; *inserted*: what took lines of the last shared
+    cache. *row_hits*: part of the lines read and written that hit an open row. *stalls*: part of
+    the time in which a channel of memory stood idle since a miss waited for a line, of its bank or,
+    in proportion, of a unit. *error*: of the sample,
+    of the part that hits a cache.
+    """
+
+    loaded: float = 0.0
+    stored: float = 0.0
+    l1: float = 0.0
+    l2: float = 0.0
+    cache: float = 0.0
+    read: float = 0.0
+    written: float = 0.0
+    left: float = 0.0
+    combined: float = 0.0
+    inserted: float = 0.0
+    row_hits: float = 1.0
+    stalls: float = 0.0
+    seconds: float = 0.0
+    error: float = 0.0
+
+    @property
+    def found(self) -> float:
+        """Part of the loads that L1 or L2 serves."""
+        return (self.l1 + self.l2) / self.loaded if self.loaded else 0.0
+
+    @property
+    def past_l1(self) -> float:
+        """Bytes that go past L1."""
+        return self.loaded - self.l1 + self.stored
+
+
+class Sampled(NamedTuple):
+    """*number* of *classes* classes of lines."""
+
+    classes: int
+    number: int
+
+    def of(self, machine: Machine) -> Sample | None:
+        if self.classes == 1:
+            return None
+        return partial(_of_class, machine, self)
+
+
+def _of_class(machine: Machine, sampled: Sampled, line: Array) -> Array:
+    return np.asarray(machine.channel(line) % sampled.classes == sampled.number)
+
+
+def images_for(application: Application, machine: Machine) -> int:
+    """Images of a batch that stand for all: they go over the last shared cache OFTEN, and fill the
+    places of workgroups ROUNDS times.
+    """
+    one = program_of(application, images=1).launches[0]
+    moved = one.bytes(stored=False) + one.bytes(stored=True)
+    of_cache, of_places = OFTEN * machine.shared / moved, _slots(machine, one) / one.workgroups
+    return max(1, ceil(max(of_cache, ROUNDS * of_places)))
+
+
+def classes_for(program: Program, machine: Machine, most: int = MOST) -> int:
+    """How many classes lines fall into, that one of them has no more than *most*. A workgroup keeps
+    LEAST_UNDER_WAY lines of each under way: with fewer, hits hardly change, rows do.
+    """
+    largest = max(1, machine.window // LEAST_UNDER_WAY)
+    counts = [n for n in range(1, min(largest, machine.classes) + 1) if machine.classes % n == 0]
+    whole = sum(each.whole(machine.line) for each in program.launches)
+    return next((each for each in counts if whole / each <= most), counts[-1])
+
+
+class Laboratory:
+    """One program on one machine; its streams are kept, for several policies."""
+
+    def __init__(self, program: Program, machine: Machine, *, most: int = MOST, samples: int = 1):
+        self.program, self.machine = program, machine
+        self.classes = classes_for(program, machine, most // samples)
+        self.samples = min(samples, self.classes)
+        self._streams: dict[tuple[int, int], Stream] = {}
+
+    def counts(self, policy: str) -> Counts:
+        """Counts of the whole program under the policy called *policy*."""
+        bits = POLICIES[policy]
+        found = [self._run(Sampled(self.classes, number), bits) for number in range(self.samples)]
+        if len(found) == 1:
+            return found[0]
+        mean = {
+            each.name: float(np.mean([getattr(one, each.name) for one in found]))
+            for each in fields(Counts)
+        }
+        hits = [one.found for one in found]
+        return Counts(**{**mean, "error": (max(hits) - min(hits)) / 2.0})
+
+    def _stream(self, launch: Launch, sampled: Sampled) -> Stream:
+        key = id(launch), sampled.number
+        if key not in self._streams:
+            sample = sampled.of(self.machine)
+            self._streams[key] = launch.stream(self.machine.line, sample)
+        return self._streams[key]
+
+    def _run(self, sampled: Sampled, policy: int) -> Counts:
+        launches, machine = self.program.launches, self.machine
+        names = _codes(launches)
+        settings = settings_of(machine, policy, sampled.classes)
+        larger = max(1, *(each.threads // GROUP for each in launches))
+        settings = settings._replace(window=settings.window * larger)
+        state = bits.new_state(settings, machine.units, machine.ways, sum(names.values()) or 1)
+        slots = bits.new_slots(settings)
+        now, sums, seconds = 0.0, np.zeros(bits.COUNTS), 0.0
+        base = dict(zip(names, np.cumsum([0, *names.values()]), strict=False))
+        for launch, weight in zip(launches, self.program.weights, strict=True):
+            before = state.counts.copy()
+            line, code, phase, first = self._stream(launch, sampled)
+            issue = issue_of(launch, len(line), machine, sampled.classes)
+            code = code + base[launch.name]
+            of_launch = settings._replace(slots=_slots(machine, launch))
+            end = loop.run(of_launch, state, slots, line, code, phase, first, now, issue)
+            sums += weight * (state.counts - before)
+            seconds += weight * (end - now) / machine.clock
+            now = end
+        return _counts(machine, sampled.classes, sums, seconds, state)
+
+
+def _codes(launches: Sequence[Launch]) -> dict[str, int]:
+    """Instructions of launches by name, each two codes."""
+    names: dict[str, int] = {}
+    for launch in launches:
+        names[launch.name] = max(names.get(launch.name, 0), 2 * len(launch.spans))
+    return names
+
+
+def _slots(machine: Machine, launch: Launch) -> int:
+    """Workgroups of *launch* on the GPU at once; *residents* have GROUP threads each."""
+    return machine.units * max(1, machine.residents * GROUP // launch.threads)
+
+
+def issue_of(launch: Launch, lines: int, machine: Machine, classes: int) -> float:
+    """Cycles of a unit between two of *lines* lines of a sample: a line each, or its FLOP."""
+    lines = max(1, lines) * classes
+    return classes * max(1.0, launch.flops / lines / machine.flops)
+
+
+def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
+    """What the loops read, for one of *classes* classes of lines."""
+    return bits.Settings(
+        policy=policy,
+        leaving=bits.NEVER,
+        dies=machine.dies,
+        of_die=machine.units // machine.dies,
+        slots=machine.units * machine.residents,
+        window=max(1, round(machine.window / classes)),
+        classes=machine.classes,
+        l1_sets=machine.l1.sets,
+        l2_sets=machine.l2.sets,
+        side_sets=machine.memory_side.sets if machine.memory_side else 0,
+        written_ways=machine.written_ways,
+        banks=machine.banks,
+        channels=machine.channels,
+        queue=machine.queue,
+        interleave=machine.interleave,
+        row_lines=machine.row_lines,
+        row_banks=machine.row_banks,
+        l1_latency=machine.l1_latency,
+        l2_latency=machine.l2_latency,
+        cache_latency=machine.cache_latency,
+        memory_latency=machine.memory_latency,
+        l2_cycles=machine.l2_cycles,
+        memory_cycles=machine.memory_cycles,
+        row_cycles=machine.row_cycles,
+    )
+
+
+def _counts(
+    machine: Machine, classes: int, sums: Array, seconds: float, state: bits.State
+) -> Counts:
+    each = machine.line * classes
+    moved = sums[bits.READS] + sums[bits.WRITES_OUT]
+    dirty = float(state.l2[bits.WRITTEN].sum()) + float(state.side[bits.WRITTEN].sum())
+    cycles = seconds * machine.clock
+    waited = sums[bits.IDLE] / machine.channels + sums[bits.UNIT_IDLE] / machine.units
+    return Counts(
+        loaded=sums[bits.LOADS] * each,
+        stored=sums[bits.STORED] * each,
+        l1=sums[bits.L1_HITS] * each,
+        l2=sums[bits.L2_LOAD_HITS] * each,
+        cache=sums[bits.SIDE_HITS] * each,
+        read=sums[bits.READS] * each,
+        written=sums[bits.WRITES_OUT] * each,
+        left=dirty * each,
+        combined=sums[bits.L2_STORE_HITS] * each,
+        inserted=sums[bits.SIDE_FILLED if machine.memory_side else bits.FILLED] * each,
+        row_hits=float((sums[bits.READ_ROWS] + sums[bits.WRITE_ROWS]) / moved) if moved else 1.0,
+        stalls=float(classes * waited / cycles) if cycles else 0.0,
+        seconds=seconds,
+    )

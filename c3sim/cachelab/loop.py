@@ -1,0 +1,453 @@
+"""Lines through the caches, in order of time: loops that numba compiles, or Python runs.
+
+A workgroup has at most ``window`` lines under way; a unit starts a line in ``issue`` cycles. Each
+access looks into L1, then L2, then the memory-side cache, then goes to its channel:
+
+    bank      takes ``l2_cycles`` for a line; holds ``queue`` misses under way, the next one waits
+    set       a miss needs a way that no miss is under way for; where there is none it waits, and
+              the bank behind it (with allocation bypass it takes none)
+    channel   takes ``memory_cycles`` for a line; to open a row of a bank takes ``row_cycles``. A
+              read hits a row that is open, or is about to be opened for one before it. Writes
+              gather, WRITES of them, and leave row by row
+
+Rinsing: a written line that leaves takes all written ones of its row with it. The predictor counts,
+for each instruction, lines found again against lines that left without; an instruction below
+TRUSTED takes no lines, except one in LEADERS, from which it goes on to learn.
+"""
+
+from __future__ import annotations
+
+from c3sim.cachelab.state import (
+    BURST,
+    CLEANED,
+    CODE,
+    END,
+    FILLED,
+    FREE,
+    GATHERING,
+    IDLE,
+    L1,
+    L1_HITS,
+    L2,
+    L2_LOAD_HITS,
+    L2_STORE_HITS,
+    LATEST,
+    LEADERS,
+    LEFT_CLEAN,
+    LEFT_WRITTEN,
+    LINE,
+    LOADS,
+    NEXT,
+    NO_WAIT,
+    NONE,
+    PASSED,
+    PHASE,
+    PLACE,
+    POSITION,
+    PREDICT,
+    QUEUED,
+    READ_ROWS,
+    READS,
+    READY,
+    READY_OF_ROW,
+    RECENT,
+    RINSE,
+    RINSED,
+    ROW,
+    SIDE_FILLED,
+    SIDE_HITS,
+    SIDE_LEFT,
+    STAMP,
+    STORED,
+    STORES,
+    SURE,
+    TRUSTED,
+    UNIT_IDLE,
+    USED,
+    WAITED,
+    WRITE_ROWS,
+    WRITES,
+    WRITES_OUT,
+    WRITTEN,
+    Settings,
+    Slots,
+    State,
+    channel_of,
+    place_of,
+    set_of,
+)
+from c3sim.cachelab.stream import Array
+from c3sim.engine.compiled.table import compiled, sift_down
+
+
+@compiled
+def find(cache: Array, index: int, line: int) -> int:
+    """Way of a set of *cache* that has *line*."""
+    for way in range(cache.shape[2]):
+        if cache[LINE, index, way] == line:
+            return way
+    return NONE
+
+
+@compiled
+def free_way(cache: Array, index: int, now: float) -> int:
+    """The way to replace: empty, or the one used longest ago of which no miss is under way; NONE:
+    there is none.
+    """
+    best = NONE
+    for way in range(cache.shape[2]):
+        if cache[LINE, index, way] == NONE:
+            return way
+        fresh = best == NONE or cache[USED, index, way] < cache[USED, index, best]
+        if cache[READY, index, way] <= now and fresh:
+            best = way
+    return best
+
+
+@compiled
+def earliest(cache: Array, index: int) -> float:
+    """When the first miss under way of a set is over."""
+    least = cache[READY, index, 0]
+    for way in range(1, cache.shape[2]):
+        least = min(least, cache[READY, index, way])
+    return float(least)
+
+
+@compiled
+def open_row(p: Settings, s: State, channel: int, place: int, now: float) -> tuple[bool, float]:
+    """True if the access of line *place* of *channel* hits its row; and when the row is there."""
+    row = place // p.row_lines
+    bank = (row + row // p.row_banks) % p.row_banks
+    for recent in range(RECENT):
+        if s.rows[ROW, channel, bank, recent] == row:
+            last = recent == (s.row_banks[NEXT, channel, bank] + RECENT - 1) % RECENT
+            if last or s.rows[READY_OF_ROW, channel, bank, recent] >= now:
+                return True, max(now, s.rows[READY_OF_ROW, channel, bank, recent])
+    ready = max(now, s.row_banks[FREE, channel, bank]) + p.row_cycles
+    newest = int(s.row_banks[NEXT, channel, bank])
+    s.rows[ROW, channel, bank, newest], s.rows[READY_OF_ROW, channel, bank, newest] = row, ready
+    s.row_banks[NEXT, channel, bank] = (newest + 1) % RECENT
+    s.row_banks[FREE, channel, bank] = ready
+    return False, ready
+
+
+@compiled
+def drain(p: Settings, s: State, channel: int, now: float) -> None:
+    """The gathered writes of *channel* leave, row by row."""
+    gathered, many = s.gathered[channel], int(s.channel[GATHERING, channel])
+    for first in range(many):
+        if gathered[first] == NONE:
+            continue
+        place = int(gathered[first])
+        row = place // p.row_lines
+        hit, _ = open_row(p, s, channel, place, now)
+        for other in range(first, many):
+            if gathered[other] != NONE and gathered[other] // p.row_lines == row:
+                s.counts[WRITE_ROWS] += hit
+                s.counts[WRITES_OUT] += 1
+                s.channel[FREE, channel] = max(s.channel[FREE, channel], now) + p.memory_cycles
+                gathered[other], hit = NONE, True
+    s.channel[GATHERING, channel] = 0
+
+
+@compiled
+def to_memory(p: Settings, s: State, line: int, now: float) -> float:
+    """When a channel takes a line that is written: it is at most WRITES lines behind."""
+    channel = channel_of(p, line)
+    s.gathered[channel, int(s.channel[GATHERING, channel])] = place_of(p, line)
+    s.channel[GATHERING, channel] += 1
+    if s.channel[GATHERING, channel] == WRITES:
+        drain(p, s, channel, now)
+    return float(max(now, s.channel[FREE, channel] - WRITES * p.memory_cycles))
+
+
+@compiled
+def from_memory(p: Settings, s: State, line: int, now: float) -> float:
+    """When a line that is read comes out of its channel, without the way there and back."""
+    channel = channel_of(p, line)
+    hit, ready = open_row(p, s, channel, place_of(p, line), now)
+    s.counts[READS] += 1
+    s.counts[READ_ROWS] += hit
+    s.channel[FREE, channel] = max(s.channel[FREE, channel], now) + p.memory_cycles
+    return float(max(ready + p.memory_cycles, s.channel[FREE, channel]))
+
+
+@compiled
+def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
+    """When a line that passes the L2s is there (or taken): the memory-side cache, then memory."""
+    if p.side_sets:
+        index = set_of(p, p.side_sets, line, p.channels)
+        way = find(s.side, index, line)
+        s.counts[SIDE_HITS] += way != NONE
+        found = way != NONE
+        begin = now
+        if not found:
+            way = free_way(s.side, index, now)
+            s.counts[SIDE_FILLED] += 1
+            if s.side[LINE, index, way] != NONE:
+                s.counts[SIDE_LEFT] += 1
+                if s.side[WRITTEN, index, way]:
+                    begin = to_memory(p, s, int(s.side[LINE, index, way]), now)
+            s.side[LINE, index, way], s.side[WRITTEN, index, way] = line, False
+        s.side[USED, index, way] = s.counts[STAMP]
+        if store:
+            s.side[WRITTEN, index, way] = True
+            return begin
+        if found:
+            return begin + p.cache_latency
+    elif store:
+        return to_memory(p, s, line, now)
+    return from_memory(p, s, line, now) + p.memory_latency
+
+
+@compiled
+def miss(p: Settings, s: State, bank: int, line: int, now: float) -> float:
+    """When a load that L2 lacks is there: it waits for a place among the misses under way."""
+    place = int(s.bank[NEXT, bank])
+    begin = now
+    if s.under_way[bank, place] > now:
+        begin = s.under_way[bank, place]
+        s.counts[QUEUED] += begin - now
+        s.bank[FREE, bank] = max(s.bank[FREE, bank], begin)
+    done = past_l2(p, s, line, False, begin)
+    s.under_way[bank, place] = done
+    s.bank[NEXT, bank] = (place + 1) % p.queue
+    return done
+
+
+@compiled
+def learn(s: State, level: int, code: int, again: bool) -> None:
+    if code != NONE:
+        change = 1 if again else -1
+        s.trust[level, code] = min(SURE, max(0, s.trust[level, code] + change))
+
+
+@compiled
+def trusted(p: Settings, s: State, level: int, code: int, line: int) -> bool:
+    """True if a line that *code* misses may take room."""
+    if not p.policy & PREDICT or s.trust[level, code] >= TRUSTED:
+        return True
+    return bool(place_of(p, line) // p.row_lines % LEADERS == 0)
+
+
+@compiled
+def rinse(p: Settings, s: State, die: int, line: int, now: float) -> float:
+    """The written lines of the row of *line* in the L2 of *die* leave for memory."""
+    channel, place = channel_of(p, line), place_of(p, line)
+    first = place // p.row_lines * p.row_lines
+    for each in range(first, first + p.row_lines):
+        lap = each // p.interleave
+        chunk = lap * p.channels + (channel - lap) % p.channels
+        other = chunk * p.interleave + each % p.interleave
+        index = die * p.l2_sets + set_of(p, p.l2_sets, other, p.banks)
+        way = find(s.l2, index, other)
+        if way != NONE and s.l2[WRITTEN, index, way]:
+            s.l2[WRITTEN, index, way] = False
+            s.counts[RINSED] += other != line
+            s.counts[CLEANED] += other != line
+            now = max(now, past_l2(p, s, other, True, now))
+    return now
+
+
+@compiled
+def take(
+    p: Settings, s: State, die: int, index: int, way: int, line: int, code: int, now: float
+) -> float:
+    """*line* takes a way of a set of L2; when the line that it replaces is gone."""
+    old = int(s.l2[LINE, index, way])
+    if old != NONE:
+        learn(s, 1, int(s.l2[CODE, index, way]), False)
+        if s.l2[WRITTEN, index, way]:
+            s.counts[LEFT_WRITTEN] += 1
+            rinses = p.policy & RINSE
+            now = rinse(p, s, die, old, now) if rinses else past_l2(p, s, old, True, now)
+        else:
+            s.counts[LEFT_CLEAN] += 1
+    s.counts[FILLED] += 1
+    s.l2[LINE, index, way], s.l2[CODE, index, way] = line, code
+    s.l2[WRITTEN, index, way] = False
+    s.l2[USED, index, way] = 0.0 if code >= p.leaving else s.counts[STAMP]
+    return now
+
+
+@compiled
+def write(p: Settings, s: State, index: int, way: int, now: float) -> float:
+    """A way of L2 holds stores from now on; where too many of its set do, the oldest is cleaned."""
+    s.l2[WRITTEN, index, way] = True
+    many, oldest_way = 0, NONE
+    for other in range(s.l2.shape[2]):
+        if s.l2[LINE, index, other] != NONE and s.l2[WRITTEN, index, other]:
+            many += 1
+            older = oldest_way == NONE or s.l2[USED, index, other] < s.l2[USED, index, oldest_way]
+            if other != way and older:
+                oldest_way = other
+    if many <= p.written_ways or oldest_way == NONE:
+        return now
+    s.l2[WRITTEN, index, oldest_way] = False
+    s.counts[CLEANED] += 1
+    return past_l2(p, s, int(s.l2[LINE, index, oldest_way]), True, now)
+
+
+@compiled
+def way_for(
+    p: Settings, s: State, index: int, bank: int, line: int, now: float
+) -> tuple[int, float]:
+    """A way of a set of L2 for a line that misses, and when; NONE: it takes none."""
+    way = free_way(s.l2, index, now)
+    if way != NONE:
+        return way, now
+    if p.policy & NO_WAIT:
+        s.counts[PASSED] += 1
+        return NONE, now
+    until = earliest(s.l2, index)
+    s.counts[WAITED] += 1
+    s.counts[IDLE] += max(0.0, until - max(now, s.channel[FREE, channel_of(p, line)]))
+    s.bank[FREE, bank] = max(s.bank[FREE, bank], until)
+    return free_way(s.l2, index, until), until
+
+
+@compiled
+def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> float:
+    """When a line that passed L1 is there, or taken."""
+    store = code % 2 == 1
+    bank = die * p.banks + channel_of(p, line) % p.banks
+    now = max(now + 0.5 * p.l2_latency, s.bank[FREE, bank])
+    s.bank[FREE, bank] = now + p.l2_cycles
+    if not p.policy & L2:
+        return past_l2(p, s, line, True, now) if store else miss(p, s, bank, line, now)
+    index = die * p.l2_sets + set_of(p, p.l2_sets, line, p.banks)
+    way = find(s.l2, index, line)
+    cached = not store or bool(p.policy & STORES)
+    if way != NONE:
+        s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += 1
+        s.l2[USED, index, way] = s.counts[STAMP]
+        learn(s, 1, int(s.l2[CODE, index, way]), True)
+        s.l2[CODE, index, way] = NONE
+        if store:
+            return write(p, s, index, way, now) if cached else past_l2(p, s, line, True, now)
+        return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
+    if cached and trusted(p, s, 1, code, line):
+        way, now = way_for(p, s, index, bank, line, now)
+    if way == NONE:
+        return past_l2(p, s, line, True, now) if store else miss(p, s, bank, line, now)
+    now = take(p, s, die, index, way, line, code, now)
+    if store:
+        s.l2[READY, index, way] = now
+        return write(p, s, index, way, now)
+    s.l2[READY, index, way] = miss(p, s, bank, line, now)
+    return float(s.l2[READY, index, way])
+
+
+@compiled
+def access(p: Settings, s: State, unit: int, line: int, code: int, now: float) -> float:
+    """When the load (or store) of *line* by *unit* is over."""
+    s.counts[STAMP] += 1
+    die = unit // p.of_die
+    store = code % 2 == 1
+    s.counts[STORED if store else LOADS] += 1
+    if store or not p.policy & L1:
+        return in_l2(p, s, die, line, code, now)
+    index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
+    way = find(s.l1, index, line)
+    if way != NONE:
+        s.counts[L1_HITS] += 1
+        s.l1[USED, index, way] = s.counts[STAMP]
+        learn(s, 0, int(s.l1[CODE, index, way]), True)
+        s.l1[CODE, index, way] = NONE
+        return float(max(now + p.l1_latency, s.l1[READY, index, way]))
+    if trusted(p, s, 0, code, line):
+        way = free_way(s.l1, index, now)
+        if way == NONE and not p.policy & NO_WAIT:
+            until = earliest(s.l1, index)
+            free = s.channel[FREE, channel_of(p, line)]
+            s.counts[UNIT_IDLE] += max(0.0, until - max(now, free))
+            s.unit[unit] = max(s.unit[unit], until)
+            now = until
+            way = free_way(s.l1, index, now)
+    done = in_l2(p, s, die, line, code, now + 0.5 * p.l1_latency)
+    if way != NONE:
+        if s.l1[LINE, index, way] != NONE:
+            learn(s, 0, int(s.l1[CODE, index, way]), False)
+        s.l1[LINE, index, way], s.l1[CODE, index, way] = line, code
+        s.l1[USED, index, way], s.l1[READY, index, way] = s.counts[STAMP], done
+    return done
+
+
+@compiled
+def begin(slots: Slots, first: Array, slot: int, dies: int) -> bool:
+    """*slot* takes the next workgroup of its die; False: there is none."""
+    die = slot % dies
+    group = slots.following[die]
+    while group < len(first) - 1 and first[group] == first[group + 1]:
+        group += dies
+    slots.following[die] = group + dies
+    if group >= len(first) - 1:
+        return False
+    slots.at[POSITION, slot], slots.at[END, slot] = first[group], first[group + 1]
+    slots.at[PHASE, slot] = 0
+    return True
+
+
+@compiled
+def advance(
+    p: Settings, s: State, slots: Slots, line: Array, code: Array, phase: Array, slot: int,
+    issue: float,
+) -> None:  # fmt: skip
+    """*slot* starts up to BURST lines; its key becomes when it goes on."""
+    unit = slot % p.dies * p.of_die + slot // p.dies % p.of_die
+    now = slots.key[slot]
+    for _ in range(BURST):
+        at = int(slots.at[POSITION, slot])
+        if at == slots.at[END, slot]:
+            break
+        if phase[at] != slots.at[PHASE, slot]:
+            slots.at[PHASE, slot] = phase[at]
+            if slots.at[LATEST, slot] > now:
+                now = slots.at[LATEST, slot]
+                break
+        place = int(slots.at[PLACE, slot])
+        if slots.ring[slot, place] > now:
+            now = slots.ring[slot, place]
+            break
+        now = max(now, s.unit[unit])
+        s.unit[unit] = now + issue
+        done = access(p, s, unit, int(line[at]), int(code[at]), now)
+        slots.ring[slot, place] = done
+        slots.at[LATEST, slot] = max(slots.at[LATEST, slot], done)
+        slots.at[PLACE, slot] = (place + 1) % p.window
+        slots.at[POSITION, slot] = at + 1
+        now += issue
+    slots.key[slot] = now
+
+
+@compiled
+def run(
+    p: Settings, s: State, slots: Slots, line: Array, code: Array, phase: Array, first: Array,
+    start: float, issue: float,
+) -> float:  # fmt: skip
+    """One launch from *start* on; when its last line is there. The L1s begin empty."""
+    s.l1[LINE] = NONE
+    s.l1[READY] = 0.0
+    for die in range(p.dies):
+        slots.following[die] = die
+    size = 0
+    for slot in range(p.slots):
+        slots.key[slot] = start
+        slots.at[LATEST, slot] = start
+        if begin(slots, first, slot, p.dies):
+            slots.heap[size] = slot
+            size += 1
+    end = start
+    while size:
+        slot = slots.heap[0]
+        advance(p, s, slots, line, code, phase, slot, issue)
+        if slots.at[POSITION, slot] == slots.at[END, slot]:
+            end = max(end, slots.at[LATEST, slot])
+            slots.key[slot] = max(slots.key[slot], slots.at[LATEST, slot])
+            if not begin(slots, first, slot, p.dies):
+                size -= 1
+                slots.heap[0] = slots.heap[size]
+        sift_down(slots.key, slots.heap, size, 0)
+    for channel in range(p.channels):
+        drain(p, s, channel, end)
+    return end

@@ -1,0 +1,107 @@
+"""What the fluid model's kernels take of the laboratory: bytes by place for several shares of the
+last cache that all compute units share, row misses and stalls.
+
+Memory's efficiencies have been measured with streams. So a row miss counts as one beyond those of
+a stream with as many writes, in the same laboratory: with r the part that hits its row, and r_0
+that of the stream,
+
+    row misses = (r_0 - r) / r_0,    r_0 = r_read + (r_copy - r_read) 2 min(w, 1 - w)
+
+for a part w of writes. Of a machine whose peak is all that is known, r_0 = r_read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from c3sim.cachelab.laboratory import Counts, Laboratory
+from c3sim.cachelab.machine import Level, Machine
+from c3sim.cachelab.nests import GROUP, VECTOR, Program, program_of
+from c3sim.cachelab.stream import Launch
+from c3sim.spec.study import Application
+from c3sim.spec.task import Served
+
+ELEMENT = 4  # bytes of an element of the streams
+OVER = 2.0  # times the caches that a stream goes over
+
+
+def served(
+    program: Program,
+    machine: Machine,
+    policy: str,
+    *,
+    shares: Sequence[float] = (1.0,),
+    streams_known: bool = True,
+    samples: int = 1,
+) -> tuple[Served, ...]:
+    """What caches serve of *program* under *policy*, at each of *shares* of the last shared cache.
+    *streams_known*: memory's efficiencies have been measured with streams of reads and of copies.
+    """
+    found = []
+    for share in shares:
+        of_share = with_share(machine, share)
+        counts = Laboratory(program, of_share, samples=samples).counts(policy)
+        found.append(served_of(counts, of_share, policy, streams_known=streams_known))
+    return tuple(found)
+
+
+def with_share(machine: Machine, share: float) -> Machine:
+    """*machine* with a *share* of its last shared cache."""
+    machine = replace(machine, shared=machine.shared * share)
+    if machine.memory_side is not None:
+        return replace(machine, memory_side=_part(machine.memory_side, share, machine.channels))
+    return replace(machine, l2=_part(machine.l2, share, machine.banks))
+
+
+def _part(level: Level, share: float, multiple: int) -> Level:
+    return Level(max(1, round(level.sets * share / multiple)) * multiple, level.ways)
+
+
+def served_of(
+    counts: Counts, machine: Machine, policy: str, *, streams_known: bool = True
+) -> Served:
+    """*counts* as a kernel takes them. What is left in lines at the end is written as well."""
+    written = counts.written + counts.left
+    moved = counts.read + written
+    reading, copying = row_hits_of_streams(machine)
+    share = written / moved if moved else 0.0
+    mixed = 2.0 * min(share, 1.0 - share) if streams_known else 0.0
+    usual = reading + (copying - reading) * mixed
+    return Served(
+        held=machine.shared,
+        l1=counts.l1,
+        l2=counts.l2 + max(0.0, counts.stored - written),
+        cache=counts.cache,
+        read=counts.read,
+        written=written,
+        inserted=min(counts.inserted, moved),
+        row_misses=max(0.0, 1.0 - counts.row_hits / usual),
+        stalls=min(0.99, counts.stalls),
+        source=f"cache laboratory, {machine.name}, {policy}{_sample(counts)}",
+    )
+
+
+def _sample(counts: Counts) -> str:
+    return f"; hits of the sample within {counts.error:.2g}" if counts.error else ""
+
+
+@lru_cache(maxsize=64)
+def row_hits_of_streams(machine: Machine) -> tuple[float, float]:
+    """Parts of the lines that hit their row: of a stream of reads, and of one of copies."""
+    size = int(OVER * machine.shared)
+    copy = program_of(_copy(size // 2))
+    read = Launch("read", copy.launches[0].workgroups)
+    read.spans.append(copy.launches[0].spans[0])
+    rows = [
+        Laboratory(each, machine).counts("cache_rw").row_hits for each in (Program.of(read), copy)
+    ]
+    return rows[0], rows[1]
+
+
+def _copy(size: int) -> Application:
+    """A kernel that copies *size* bytes."""
+    of_group = GROUP * VECTOR
+    shape = {"n": 1, "c": 1, "h": max(1, size // ELEMENT // of_group), "w": of_group}
+    return Application(kind="activation", shape=shape, source="a copy")

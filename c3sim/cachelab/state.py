@@ -1,0 +1,153 @@
+"""What the loops read and change: numbers of the machine, and arrays of caches, queues, channels.
+
+Where a line is: its channel, its place among those of the channel, its set in a cache.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from c3sim.cachelab.stream import Array
+from c3sim.engine.compiled.table import compiled
+
+# Policies, as bits.
+L1, L2, STORES, NO_WAIT, RINSE, PREDICT = 1, 2, 4, 8, 16, 32
+# Counts.
+LOADS, STORED, L1_HITS, L2_LOAD_HITS, L2_STORE_HITS, SIDE_HITS, READS, WRITES_OUT = range(8)
+READ_ROWS, WRITE_ROWS, IDLE, UNIT_IDLE, WAITED, QUEUED, PASSED, FILLED = range(8, 16)
+LEFT_CLEAN, LEFT_WRITTEN, RINSED, CLEANED, SIDE_FILLED, SIDE_LEFT, STAMP, COUNTS = range(16, 24)
+WRITES = 32  # of a channel that gather
+RECENT = 4  # rows of a bank of DRAM that are remembered
+BURST = 4  # lines that a workgroup starts at once
+TRUSTED, LEARNED, SURE = 2, 4, 7  # counters of the predictor: least that takes lines, start, most
+LEADERS = 16
+NEVER = 1 << 30  # more than there are instructions
+NONE = -1
+
+
+class Settings(NamedTuple):
+    """Numbers of the machine that the loops read; see :class:`c3sim.cachelab.machine.Machine`."""
+
+    policy: int
+    leaving: int  # instructions from this one on bring lines that are first to leave
+    dies: int
+    of_die: int  # units
+    slots: int
+    window: int
+    classes: int
+    l1_sets: int
+    l2_sets: int
+    side_sets: int
+    written_ways: int
+    banks: int
+    channels: int
+    queue: int
+    interleave: int
+    row_lines: int
+    row_banks: int
+    l1_latency: float
+    l2_latency: float
+    cache_latency: float
+    memory_latency: float
+    l2_cycles: float
+    memory_cycles: float
+    row_cycles: float
+
+
+class State(NamedTuple):
+    """Caches, queues and channels between two accesses: arrays by quantity, then by thing."""
+
+    l1: Array  # of CACHE_LINES x set x way
+    l2: Array
+    side: Array
+    unit: Array  # when each starts its next line
+    bank: Array  # of BANK_LINES x bank
+    under_way: Array  # bank x queue: when each miss is over
+    channel: Array  # of CHANNEL_LINES x channel
+    gathered: Array  # channel x WRITES: places
+    rows: Array  # ROW, READY_OF_ROW x channel x bank of DRAM x RECENT
+    row_banks: Array  # FREE, NEXT x channel x bank of DRAM
+    trust: Array  # level x instruction
+    counts: Array
+
+
+class Slots(NamedTuple):
+    """Places of workgroups on units, and what each has under way."""
+
+    key: Array  # when each goes on
+    heap: Array
+    at: Array  # of SLOT_LINES x slot
+    ring: Array  # slot x window: when each line under way is there
+    following: Array  # of each die: the workgroup that starts next
+
+
+# Quantities of a way of a cache (CODE: the instruction that brought it, until it is found again),
+LINE, USED, READY, CODE, WRITTEN, CACHE_LINES = range(6)
+FREE, NEXT, BANK_LINES = range(3)  # of a bank,
+GATHERING, CHANNEL_LINES = 1, 2  # of a channel, beside FREE; of a row:
+ROW, READY_OF_ROW = 0, 1
+POSITION, END, PHASE, PLACE, LATEST, SLOT_LINES = range(6)  # of a slot
+
+
+@compiled
+def channel_of(p: Settings, line: int) -> int:
+    chunk = line // p.interleave
+    return int((chunk + chunk // p.channels) % p.channels)
+
+
+@compiled
+def place_of(p: Settings, line: int) -> int:
+    """Number of *line* among those of its channel."""
+    return int(line // p.interleave // p.channels * p.interleave + line % p.interleave)
+
+
+@compiled
+def set_of(p: Settings, sets: int, line: int, groups: int) -> int:
+    """Set of *line* among *sets*, of which each of *groups* groups of channels has as many."""
+    group, place = channel_of(p, line), place_of(p, line)
+    number = place * (p.channels // groups) + group // groups
+    of_group = sets // groups
+    return int(group % groups * of_group + (number + number // of_group * 7) % of_group)
+
+
+def _table(shape: tuple[int, ...], value: float = 0.0, kind: type = np.float64) -> Array:
+    return np.full(shape, value, dtype=kind)
+
+
+def _cache(sets: int, ways: int) -> Array:
+    """An empty cache."""
+    cache = _table((CACHE_LINES, sets, ways))
+    cache[LINE] = cache[CODE] = NONE
+    return cache
+
+
+def new_state(p: Settings, units: int, ways: tuple[int, int, int], codes: int) -> State:
+    """Empty caches and queues of *units* units; *ways* of L1, L2 and the memory-side cache."""
+    banks, rows = p.dies * p.banks, (p.channels, p.row_banks)
+    return State(
+        l1=_cache(units * p.l1_sets, ways[0]),
+        l2=_cache(p.dies * p.l2_sets, ways[1]),
+        side=_cache(max(1, p.side_sets), max(1, ways[2])),
+        unit=_table((units,)),
+        bank=_table((BANK_LINES, banks)),
+        under_way=_table((banks, p.queue)),
+        channel=_table((CHANNEL_LINES, p.channels)),
+        gathered=_table((p.channels, WRITES), NONE),
+        rows=np.stack([_table((*rows, RECENT), NONE), _table((*rows, RECENT))]),
+        row_banks=_table((2, *rows)),
+        trust=_table((2, codes), LEARNED),
+        counts=_table((COUNTS,)),
+    )
+
+
+def new_slots(p: Settings) -> Slots:
+    """Empty places."""
+    return Slots(
+        key=_table((p.slots,)),
+        heap=_table((p.slots,), 0, np.int64),
+        at=_table((SLOT_LINES, p.slots)),
+        ring=_table((p.slots, p.window)),
+        following=_table((p.dies,), 0, np.int64),
+    )

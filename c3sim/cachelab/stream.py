@@ -1,0 +1,122 @@
+"""One launch of a kernel as lines, in program order, by workgroup in dispatch order.
+
+A loop nest says which *spans* of bytes its workgroups load and store: a span is what one
+instruction of a workgroup touches in one piece. Here spans become lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+PAGE = 4096  # bytes; tensors begin at multiples of it
+#: True for the lines of a sample.
+Sample = Callable[[Array], Array]
+
+
+class Stream(NamedTuple):
+    """Lines of one launch. Workgroup w has the lines from ``first[w]`` up to ``first[w + 1]``."""
+
+    line: Array  # number of the line
+    code: Array  # 2 x instruction, + 1 of a store
+    phase: Array  # of a workgroup: what follows a change waits for all that came before it
+    first: Array
+
+    @property
+    def lines(self) -> int:
+        return len(self.line)
+
+
+class _Spans(NamedTuple):
+    group: Array
+    order: Array
+    start: Array
+    length: Array
+    code: int
+    phase: Array
+
+
+@dataclass
+class Launch:
+    """A kernel: the spans of *workgroups* workgroups of *threads* threads, and its FLOP.
+
+    *name* names instructions of equal launches, such as the steps of a recurrent layer, alike.
+    """
+
+    name: str
+    workgroups: int
+    flops: float = 0.0
+    threads: int = 256
+    spans: list[_Spans] = field(default_factory=list)
+
+    def touch(
+        self, group: Array, order: Any, start: Array, length: Any, *, store: bool = False,
+        phase: Any = 0,
+    ) -> None:  # fmt: skip
+        """One instruction: arrays (or one value for all) of workgroup, place in its program, first
+        byte, bytes, and phase.
+        """
+        shape = np.broadcast_shapes(*(np.shape(each) for each in (group, order, start, length)))
+        flat = [
+            np.broadcast_to(np.asarray(each, dtype=np.int64), shape).ravel()
+            for each in (group, order, start, length, phase)
+        ]
+        keep = flat[3] > 0
+        if not keep.all():
+            flat = [each[keep] for each in flat]
+        code = 2 * len(self.spans) + store
+        self.spans.append(_Spans(flat[0], flat[1], flat[2], flat[3], code, flat[4]))
+
+    def stream(self, line: int, sample: Sample | None = None) -> Stream:
+        """Its lines of *line* bytes; of a *sample* those alone."""
+        parts = [_lines(each, line, sample) for each in self.spans]
+        group, order, number, code, phase = (
+            np.concatenate(each) for each in zip(*parts, strict=True)
+        )
+        places = np.lexsort((order, group))
+        first = np.searchsorted(group[places], np.arange(self.workgroups + 1))
+        return Stream(
+            number[places], code[places].astype(np.int32), phase[places].astype(np.int32), first
+        )
+
+    def whole(self, line: int) -> int:
+        """Lines of *line* bytes that it touches, each as often as it does."""
+        return int(sum(_count(each, line).sum() for each in self.spans))
+
+    def bytes(self, *, stored: bool) -> float:
+        """Bytes that it loads, or stores."""
+        return float(sum(each.length.sum() for each in self.spans if each.code % 2 == stored))
+
+
+def _count(spans: _Spans, line: int) -> Array:
+    return np.asarray((spans.start + spans.length - 1) // line - spans.start // line + 1)
+
+
+def _lines(spans: _Spans, line: int, sample: Sample | None) -> Sequence[Array]:
+    count = _count(spans, line)
+    index = np.repeat(np.arange(len(count)), count)
+    within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
+    number = spans.start[index] // line + within
+    if sample is not None:
+        keep = sample(number)
+        index, number = index[keep], number[keep]
+    code = np.full(len(number), spans.code, dtype=np.int32)
+    return spans.group[index], spans.order[index], number, code, spans.phase[index]
+
+
+class Memory:
+    """Places tensors one behind the other, each at a page."""
+
+    def __init__(self) -> None:
+        self._end = 0
+
+    def place(self, size: float) -> int:
+        """First byte of a tensor of *size* bytes."""
+        begin = self._end
+        self._end += -(-int(size) // PAGE) * PAGE
+        return begin

@@ -1,0 +1,327 @@
+"""The cache laboratory against an LRU stack, against what must be conserved, and in parts."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from c3sim.cachelab import laboratory, loop, state
+from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
+from c3sim.cachelab.machine import Level, Machine, machine_of
+from c3sim.cachelab.nests import Program, program_of
+from c3sim.cachelab.stack import distances, found_by
+from c3sim.cachelab.stream import Launch
+from c3sim.errors import InputError
+from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.study import Application
+
+LINE = 64
+TINY = Machine(
+    name="tiny", clock=1e9, units=1, dies=1, residents=1, window=1, line=LINE, l1=Level(2, 2),
+    l2=Level(4, 4), memory_side=None, shared=1024.0, written_ways=4, banks=1, channels=1, queue=8,
+    interleave=1, row_lines=4, row_banks=2, flops=1.0, l1_latency=10.0, l2_latency=100.0,
+    cache_latency=0.0, memory_latency=400.0, l2_cycles=1.0, memory_cycles=4.0, row_cycles=50.0,
+)  # fmt: skip
+MANY = replace(
+    TINY, units=4, residents=2, window=4, l1=Level(4, 2), l2=Level(16, 4), banks=2, channels=4
+)
+
+
+def launch(lines, *, groups=1, stores=False, instructions=1):
+    """Loads (or stores) of *lines*, one after the other, dealt out to workgroups."""
+    made = Launch("lines", groups)
+    place = np.arange(len(lines))
+    for number in range(instructions):
+        own = place % instructions == number
+        begin = np.asarray(lines)[own] * LINE
+        made.touch(place[own] % groups, place[own], begin, LINE, store=stores)
+    return made
+
+
+def random_lines(count, different, seed=1):
+    return np.random.default_rng(seed).integers(0, different, count)
+
+
+def run(machine, policy, *launches, leaving=state.NEVER):
+    """Counts of the loops, and the state that they leave."""
+    settings = laboratory.settings_of(machine, POLICIES[policy], 1)._replace(leaving=leaving)
+    settings = settings._replace(slots=machine.units * machine.residents)
+    kept = loop_state(machine, settings)
+    slots, now = state.new_slots(settings), 0.0
+    for each in launches:
+        line, code, phase, first = each.stream(machine.line)
+        now = loop.run(settings, kept, slots, line, code, phase, first, now, 1.0)
+    return kept
+
+
+def loop_state(machine, settings):
+    return state.new_state(settings, machine.units, machine.ways, 16)
+
+
+def set_in(machine, level):
+    settings = laboratory.settings_of(machine, 0, 1)
+    groups = settings.classes if level is machine.l1 else settings.banks
+    return lambda line: state.set_of(settings, level.sets, int(line), groups)
+
+
+def test_distances_by_hand():
+    """a b c a: two others since a; then a again: none."""
+    assert distances([1, 2, 3, 1, 1]) == [None, None, None, 2, 0]
+    assert found_by([1, 2, 3, 1, 1], 2) == 1
+    assert found_by([1, 2, 3, 1, 1], 3) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_level_finds_what_the_stack_finds(seed):
+    lines = random_lines(600, 40, seed)
+    found = run(TINY, "past_l1", launch(lines)).counts[state.L2_LOAD_HITS]
+    assert found == found_by(list(lines), 4, set_in(TINY, TINY.l2))
+
+
+def test_two_levels_find_what_two_stacks_find():
+    """The second sees what the first lacks, in that order."""
+    lines = [int(each) for each in random_lines(600, 24)]
+    first, past = set_in(TINY, TINY.l1), []
+    sets = {number: [] for number in range(TINY.l1.sets)}
+    for line in lines:
+        ways = sets[first(line)]
+        if line in ways:
+            ways.remove(line)
+        else:
+            past.append(line)
+        sets[first(line)] = [line, *ways][: TINY.l1.ways]
+    counts = run(TINY, "cache_r", launch(lines)).counts
+    assert counts[state.L1_HITS] == len(lines) - len(past)
+    assert counts[state.L2_LOAD_HITS] == found_by(past, 4, set_in(TINY, TINY.l2))
+
+
+def test_a_cache_of_more_ways_finds_all_that_one_of_fewer_does():
+    lines = random_lines(2000, 200)
+    found = [
+        run(replace(TINY, l2=Level(4, ways)), "past_l1", launch(lines)).counts[state.L2_LOAD_HITS]
+        for ways in (2, 4, 8, 16)
+    ]
+    assert found == sorted(found) and found[0] < found[-1]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_lines_in_are_lines_out(policy):
+    """Loads are found or come from memory; what fills L2 left it or is there; what is written to
+    memory was stored, and what was stored once is written once, in memory or in a line.
+    """
+    stored = np.arange(300)
+    launches = (launch(random_lines(1500, 120), groups=12), launch(stored, groups=8, stores=True))
+    kept = run(MANY, policy, *launches)
+    counts, resident = kept.counts, (kept.l2[state.LINE] != state.NONE).sum()
+    found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
+    assert counts[state.LOADS] == 1500 == found + counts[state.READS]
+    assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
+    dirty = kept.l2[state.WRITTEN].sum()
+    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + dirty
+    assert counts[state.READ_ROWS] <= counts[state.READS]
+    assert counts[state.WRITE_ROWS] <= counts[state.WRITES_OUT]
+
+
+def test_stores_are_combined_where_they_are_cached():
+    """The same 8 lines four times: 32 writes, or 8 that wait in lines."""
+    again = np.tile(np.arange(8), 4)
+    uncached, cached = (run(TINY, name, launch(again, stores=True)) for name in POLICIES_OF_STORES)
+    assert uncached.counts[state.WRITES_OUT] == 32
+    assert cached.counts[state.WRITES_OUT] + cached.l2[state.WRITTEN].sum() == 8
+
+
+POLICIES_OF_STORES = ("cache_r", "cache_rw")
+
+
+def test_rinsing_writes_row_by_row():
+    """Stores of a line of each row, then of the next of each. A cache of 256 lines has two or three
+    lines of a row when the first of them leaves: with them, more than half hit the row.
+    """
+    order = np.arange(400).reshape(100, 4).T.ravel()  # one line of each row, then the next of each
+    hits = {}
+    for policy in ("cache_rw", "rinsing"):
+        counts = run(replace(TINY, l2=Level(64, 4)), policy, launch(order, stores=True)).counts
+        hits[policy] = counts[state.WRITE_ROWS] / counts[state.WRITES_OUT]
+    assert hits["rinsing"] > 0.5 > 2 * hits["cache_rw"]
+
+
+def test_allocation_bypass_never_waits():
+    """More lines under way than a set has ways."""
+    small = replace(MANY, l1=Level(4, 1), l2=Level(2, 1), window=8)
+    lines = launch(np.arange(800), groups=8)
+    waiting, passing = (
+        run(small, name, lines).counts for name in ("cache_rw", "allocation_bypass")
+    )
+    assert waiting[state.WAITED] > 0 == waiting[state.PASSED]
+    assert passing[state.PASSED] > 0 == passing[state.WAITED]
+
+
+def test_the_predictor_keeps_what_is_used_again():
+    """One instruction goes round 12 lines of 16, one streams, which costs the first its lines."""
+    lines = np.stack([np.tile(np.arange(12), 100), 1000 + np.arange(1200)], axis=1).ravel()
+    found = [
+        run(TINY, name, launch(lines, instructions=2)).counts[state.L2_LOAD_HITS]
+        for name in ("cache_rw", "reuse_predictor")
+    ]
+    assert found[1] > 2 * found[0]
+
+
+def test_lines_that_leave_first_leave_others_where_they_are():
+    """Twelve of 16 lines again and again, beside a stream whose lines are first to leave."""
+    lines = np.stack([np.tile(np.arange(12), 100), 1000 + np.arange(1200)], axis=1).ravel()
+    made = launch(lines, instructions=2)
+    plain, first = (run(TINY, "past_l1", made, leaving=each).counts for each in (state.NEVER, 2))
+    assert first[state.L2_LOAD_HITS] == 1200 - 12 > 2 * plain[state.L2_LOAD_HITS]
+
+
+def test_a_phase_waits_for_the_one_before():
+    """Two loads at once take one latency, two phases two."""
+    wide = replace(TINY, window=4)
+    ends = []
+    for phase in (0, 1):
+        made = Launch("two", 1)
+        made.touch(np.zeros(2, int), np.arange(2), np.array([0, 5000]), 4, phase=[0, phase])
+        settings = laboratory.settings_of(wide, 0, 1)._replace(slots=1)
+        line, code, phases, first = made.stream(LINE)
+        slots = state.new_slots(settings)
+        kept = loop_state(wide, settings)
+        ends.append(loop.run(settings, kept, slots, line, code, phases, first, 0.0, 1.0))
+    assert 1.5 < ends[1] / ends[0] < 2.5
+
+
+def application(kind, backward=False, **shape):
+    return Application(kind=kind, backward=backward, shape=shape, source="a test")
+
+
+SHAPES = {
+    "activation": {"n": 2, "c": 3, "h": 16, "w": 16},
+    "pooling": {"n": 2, "c": 3, "h": 15, "w": 15, "window": 3, "stride": 2},
+    "batch_norm": {"n": 2, "c": 3, "h": 16, "w": 16},
+    "softmax": {"n": 4, "c": 100, "h": 1, "w": 1},
+    "lrn": {"n": 2, "c": 8, "h": 16, "w": 16, "window": 5},
+    "gemm": {"m": 96, "n": 64, "k": 80},
+    "fully_connected": {"n": 32, "c": 96, "hidden": 64},
+    "gru": {"hidden": 64, "batch": 4, "steps": 9},
+}
+IMAGE = 4 * 3 * 16 * 16  # bytes
+
+
+@pytest.mark.parametrize(
+    ("kind", "backward", "loaded", "stored"),
+    [
+        ("activation", False, 2 * IMAGE, 2 * IMAGE),
+        ("activation", True, 3 * 2 * IMAGE, 2 * IMAGE),  # x, y and dy
+        ("batch_norm", False, 2 * 2 * IMAGE, 2 * IMAGE),  # sums, then all again
+        ("batch_norm", True, 4 * 2 * IMAGE, 2 * IMAGE),
+        ("softmax", False, 3 * 1600, 1600),
+        ("softmax", True, 2 * 2 * 1600, 1600),
+        # entering: 6 of 8 channels, leaving: 5 of 8; result and scale are stored
+        ("lrn", False, 2 * 1024 * (6 + 5), 2 * 2 * 8 * 1024),
+        # tiles of 32: A for each of 2 columns, B for each of 3 rows of tiles
+        ("gemm", False, 4 * (2 * 96 * 80 + 3 * 64 * 80), 4 * 96 * 64),
+        # tiles of 32: weights once, activations for each of 2 rows of tiles
+        ("fully_connected", False, 4 * (64 * 96 + 2 * 32 * 96), 4 * 64 * 32),
+    ],
+)
+def test_bytes_follow_from_the_shape(kind, backward, loaded, stored):
+    (made,) = program_of(application(kind, backward, **SHAPES[kind])).launches
+    assert made.bytes(stored=False) == loaded
+    assert made.bytes(stored=True) == stored
+
+
+def test_a_window_of_pooling_looks_at_nine_elements():
+    """7 x 7 results of 15 x 15: spans of a row of results are 13 elements in each of 9 taps."""
+    (made,) = program_of(application("pooling", **SHAPES["pooling"])).launches
+    taps = made.spans[:9]
+    rows = 2 * 3 * 7
+    cut = 256 // 7 * 7 != 256  # a row that two workgroups share has two spans
+    assert all(each.length.max() == 4 * 13 for each in taps)
+    assert all(rows <= len(each.length) <= rows + 1 + cut for each in taps)
+
+
+def test_steps_of_a_recurrent_layer_stand_for_others():
+    program = program_of(application("gru", **SHAPES["gru"]))
+    assert sum(program.weights) == 9 * 2  # a product and the gates, in each of nine steps
+    assert program.weights[0] == 1.0  # the first finds nothing
+
+
+def test_a_shape_without_a_letter_is_refused():
+    with pytest.raises(InputError, match="shape of lrn lacks 'c'"):
+        program_of(application("lrn", n=1, h=2, w=2, window=5))
+
+
+def test_a_sample_is_near_the_whole():
+    """A quarter of the lines of a pooling: hits within two points, traffic within 2 %."""
+    shape = {"n": 3, "c": 3, "h": 55, "w": 55, "window": 3, "stride": 2}
+    machine = replace(MANY, l1=Level(16, 4), l2=Level(64, 8), banks=4, channels=16, window=16)
+    program = program_of(application("pooling", True, **shape))
+    whole = Laboratory(program, machine).counts("cache_rw")
+    assert Laboratory(program, machine).classes == 1
+    parts = [Laboratory(program, machine) for _ in range(2)]
+    sampled = [
+        lab._run(Sampled(4, number), POLICIES["cache_rw"]) for number, lab in enumerate(parts)
+    ]
+    for part in sampled:
+        assert part.found == pytest.approx(whole.found, abs=0.02)
+        assert part.read == pytest.approx(whole.read, rel=0.02)
+        assert part.loaded == pytest.approx(whole.loaded, rel=0.02)
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
+def test_compiled_loops_are_the_plain_ones():
+    script = (
+        "import json, sys; sys.path[:0] = sys.argv[1:];"
+        "from test_cache_laboratory import MANY, launch, random_lines, run;"
+        "kept = run(MANY, 'adaptive', launch(random_lines(900, 150), groups=9, instructions=3),"
+        " launch(random_lines(300, 90, 2), groups=5, stores=True));"
+        "print(json.dumps(kept.counts.tolist() + kept.channel.ravel().tolist()))"
+    )
+    here = str(Path(__file__).parent)
+    found = []
+    for disabled in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        command = [sys.executable, "-c", script, here]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.append(json.loads(done.stdout))
+    assert found[0] == found[1]
+
+
+MIB = 2**20
+
+
+def measured():
+    path = Path(__file__).parent / "data" / "cache_latency_mi300x.csv"
+    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    return {int(row["bytes"]): float(row["kernel_ms"]) for row in csv.DictReader(rows)}
+
+
+@pytest.mark.parametrize(
+    ("size", "level"),
+    [(16384, "l1"), (65536, "l2"), (2 * MIB, "l2"), (8 * MIB, "cache"), (16 * MIB, "cache")],
+)
+def test_knees_of_a_pointer_chase_on_mi300x(size, level):
+    """Laps of a chase: measured times have steps at 16 to 32 KiB, at 2 to 6 MiB. Beyond, time grows
+    with the number of lines: from 8 to 64 MiB it is the same for each. (At 32 KiB, all of L1, the
+    measured chase misses; replacing what was used longest ago does not.)
+    """
+    times = measured()
+    of_level = {"l1": times[16384], "l2": times[MIB], "cache": times[8 * MIB] * size / 8 / MIB}
+    assert times[size] == pytest.approx(of_level[level], rel=0.05)
+    assert times[65536] > 2 * times[16384] and times[8 * MIB] > 6 * times[2 * MIB]
+    machine = replace(machine_of(load_hardware("mi300x-8").node), residents=1, window=1)
+    order = np.random.default_rng(42).permutation(size // machine.line)
+    lap = Launch("lap", 1)
+    lap.touch(np.zeros(2 * len(order), int), np.arange(2 * len(order)),
+              np.tile(order, 2) * machine.line, machine.line)  # fmt: skip
+    number = 16 if size > MIB else 1
+    policy = POLICIES["cache_rw"]
+    counts = Laboratory(Program.of(lap), machine)._run(Sampled(number, 0), policy)
+    found = {"l1": counts.l1, "l2": counts.l2, "cache": counts.cache}
+    assert found[level] / counts.loaded == pytest.approx(0.5, abs=0.02)  # the second lap
