@@ -31,7 +31,8 @@ EAGER = {
 def scaled(o: OperatorSet, steps: Iterable[Step]) -> Iterator[Step]:
     """*steps*, in front of each product the casts of its operands."""
     for step in steps:
-        if isinstance(step, Op) and step.operator == "gemm" and isinstance(step.task, Gemm):
+        if isinstance(step, Op) and step.operator == "gemm":
+            assert isinstance(step.task, Gemm)  # products of matrices are
             yield from casts(o, step.name, step.task, weights=bool(step.gradients))
         yield step
 
