@@ -61,7 +61,9 @@ def bars(name: str, title: str, walls: Mapping[str, Sequence[float]], words: Seq
         axes.set_xlabel("ms")
         axes.margins(x=0.12)
         if len(words) > 1:
-            axes.legend(frameon=False, fontsize=8, ncols=3)
+            axes.legend(
+                frameon=False, fontsize=8, ncols=3, loc="lower right", bbox_to_anchor=(1, -0.4)
+            )
         look.save(figure, IMAGES / f"backends-{name}.png")
     print(f"wrote backends-{name}.png")
 
@@ -86,16 +88,15 @@ def main() -> None:
         for name, strategy in {"product first": "base", "collective first": "sp"}.items()
     }
     pair = c3sim.run(PAIR, node="h200-8", strategy="base")
-    loses["one after the other"] = [1e3 * task.isolated_s for task in pair.tasks.values()]
+    loses["one after the other"] = [1e3 * pair.serial_s]
     bars("overlap", "A product beside an all-gather on eight H200", loses, ("wall time",))
     queues = {}
     for count in QUEUES:
         wall = c3sim.run(TENSOR_PARALLEL, set={"workload.host.queues": count}).wall_s
-        queues[f"tensor parallel, {count} queues"] = [1e3 * wall]
+        queues[f"queues: {count}"] = [1e3 * wall]
     bars("queues-tensor", "An all-gather launched before a product", queues, ("wall time",))
     sharded = {
-        f"in shards, {count} queues": step_parts(**{"workload.host.queues": count})
-        for count in QUEUES
+        f"queues: {count}": step_parts(**{"workload.host.queues": count}) for count in QUEUES
     }
     bars("queues-shards", "The step in shards: hardware queues", sharded, parts)
 
