@@ -29,7 +29,8 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 sys.path.insert(0, str(Path(__file__).parent))
-from steps_of_others import ROWS, Open, Row
+from step_conditions import Open, Row
+from steps_of_others import ROWS
 
 #: Points that steps measured here are off in the median (docs/predictions); both sides of a change
 #: share a part of it, so this is the upper end.
