@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from c3sim.spec.base import Spec
 from c3sim.spec.cache_policy import CachePolicy
@@ -208,6 +208,15 @@ class Kernel(AtOwners):
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
     cache: CachePolicy = CachePolicy()
+
+    @model_validator(mode="after")
+    def _one_account_of_caches(self) -> Kernel:
+        if self.served and (self.accesses or self.read or self.written):
+            raise ValueError("served stands instead of read, written and accesses")
+        held = [each.held for each in self.served]
+        if held != sorted(set(held)):
+            raise ValueError("served goes from the least held to the most, each once")
+        return self
 
     @property
     def through_caches(self) -> bool:

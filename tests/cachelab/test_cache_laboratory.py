@@ -49,9 +49,9 @@ def random_lines(count, different, seed=1):
     return np.random.default_rng(seed).integers(0, different, count)
 
 
-def run(machine, policy, *launches):
+def run(machine, policy, *launches, leaving=state.NEVER):
     """Counts of the loops, and the state that they leave."""
-    settings = laboratory.settings_of(machine, POLICIES[policy], 1)
+    settings = laboratory.settings_of(machine, POLICIES[policy], 1)._replace(leaving=leaving)
     settings = settings._replace(slots=machine.units * machine.residents)
     kept = loop_state(machine, settings)
     slots, now = state.new_slots(settings), 0.0
@@ -171,6 +171,14 @@ def test_the_predictor_keeps_what_is_used_again():
         for name in ("cache_rw", "reuse_predictor")
     ]
     assert found[1] > 2 * found[0]
+
+
+def test_lines_that_leave_first_leave_others_where_they_are():
+    """Twelve of 16 lines again and again, beside a stream whose lines are first to leave."""
+    lines = np.stack([np.tile(np.arange(12), 100), 1000 + np.arange(1200)], axis=1).ravel()
+    made = launch(lines, instructions=2)
+    plain, first = (run(TINY, "past_l1", made, leaving=each).counts for each in (state.NEVER, 2))
+    assert first[state.L2_LOAD_HITS] == 1200 - 12 > 2 * plain[state.L2_LOAD_HITS]
 
 
 def test_a_phase_waits_for_the_one_before():

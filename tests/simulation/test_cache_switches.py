@@ -1,6 +1,7 @@
 """Switches of a GPU's caches (gpu.cache_policies) in runs: what each takes away, and its count."""
 
 import pytest
+from pydantic import ValidationError
 
 import c3sim
 from c3sim.simulation.simulate import simulate
@@ -169,6 +170,19 @@ def test_what_lines_cost_memory():
     usual = run(H200, served(read=4.8e9)).end
     assert 2.8 < run(H200, served(read=4.8e9, row_misses=1.0)).end / usual < 3.4
     assert 1.7 < run(H200, served(read=4.8e9, stalls=0.5)).end / usual < 2.05
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"read": 1e6}, "served stands instead of read"),
+        ({"served": [{"held": held, "source": "a test"} for held in (2e6, 1e6)]}, "the least held"),
+    ],
+)
+def test_caches_have_one_account(more, words):
+    counts = {"served": [{"held": 1e6, "source": "a test"}]}
+    with pytest.raises(ValidationError, match=words):
+        Kernel.model_validate({"kind": "kernel", **counts, **more}, context={"style": "si"})
 
 
 def test_what_first_level_caches_serve_is_quicker():

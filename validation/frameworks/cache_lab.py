@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from c3sim.cachelab.laboratory import Counts, Laboratory
 from c3sim.cachelab.machine import machine_of
@@ -99,27 +100,59 @@ def counted(path: str) -> Iterator[dict[str, float]]:
         yield found
 
 
+BOUNDS = {"L2 hits": 0.05, "DRAM bytes": 0.10}
+
+
+class Both(NamedTuple):
+    """A launch: predicted and counted rates, and by how much they differ."""
+
+    case: str
+    state: str
+    ours: dict[str, float]
+    counted: dict[str, float]
+    off: dict[str, float]
+
+
+def both(predicted: str, counters: str) -> list[Both]:
+    """Every launch. L2 hits are loads that reach L2 and that memory does not read; *near*: those
+    that the nearer half of L2 finds.
+    """
+    with open(predicted, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    found = []
+    for row, its in zip(rows, counted(counters), strict=True):
+        ours = {name: float(row[name]) for name in COLUMNS[2:]}
+        read, written = its["dram__bytes_read.sum"], its["dram__bytes_write.sum"]
+        seen = {
+            "l1_hits": its[L1_HIT] / its[L1],
+            "l2_hits": max(0.0, 1.0 - read / (SECTOR * its[READ])),
+            "near": its[HIT] / its[READ],
+            "read": read,
+            "written": written,
+        }
+        off = {
+            "L2 hits": abs(ours["l2_hits"] - seen["l2_hits"]),
+            "DRAM bytes": abs((ours["read"] + ours["written"]) / (read + written) - 1.0),
+        }
+        found.append(Both(row["case"], row["state"], ours, seen, off))
+    return found
+
+
 def compare(predicted: str, counters: str) -> None:
     """Print both sides of every launch, and the errors."""
-    with open(predicted, encoding="utf-8") as file:
-        ours = list(csv.DictReader(file))
-    off: dict[str, list[float]] = {"L2 hits": [], "DRAM bytes": []}
+    found = both(predicted, counters)
     print(f"{'case':32}{'':6}{'L1 hits %':>14}{'L2 hits %':>21}{'read MB':>18}{'written MB':>18}")
-    for mine, its in zip(ours, counted(counters), strict=True):
-        l1, l2 = its[L1_HIT] / its[L1], its[HIT] / its[READ]
-        read, written = its["dram__bytes_read.sum"], its["dram__bytes_write.sum"]
-        served = max(0.0, 1.0 - read / (SECTOR * its[READ]))
-        number = {key: float(mine[key]) for key in COLUMNS[2:]}
-        off["L2 hits"].append(abs(number["l2_hits"] - served))
-        moved = number["read"] + number["written"]
-        off["DRAM bytes"].append(abs(moved / (read + written) - 1.0))
-        print(
-            f"{mine['case']:32}{mine['state']:6}{100 * number['l1_hits']:7.1f}{100 * l1:7.1f}"
-            f"{100 * number['l2_hits']:7.1f}{100 * served:7.1f}{100 * l2:7.1f}"
-            f"{number['read'] / 1e6:9.1f}{read / 1e6:9.1f}"
-            f"{number['written'] / 1e6:9.1f}{written / 1e6:9.1f}"
+    for case, state, ours, seen, _ in found:
+        hits = f"{100 * ours['l1_hits']:7.1f}{100 * seen['l1_hits']:7.1f}"
+        hits += "".join(f"{100 * each:7.1f}" for each in (ours["l2_hits"], seen["l2_hits"]))
+        moved = "".join(
+            f"{each / 1e6:9.1f}"
+            for name in ("read", "written")
+            for each in (ours[name], seen[name])
         )
-    for (name, errors), bound in zip(off.items(), (0.05, 0.10), strict=True):
+        print(f"{case:32}{state:6}{hits}{100 * seen['near']:7.1f}{moved}")
+    for name, bound in BOUNDS.items():
+        errors = [each.off[name] for each in found]
         unit, within = "%" if name == "DRAM bytes" else "points", sum(e <= bound for e in errors)
         shown = f"median {100 * median(errors):.1f}, worst {100 * max(errors):.0f} {unit}"
         print(f"{name}: {shown}; {within} of {len(errors)} within {100 * bound:.0f}")
