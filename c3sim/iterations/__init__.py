@@ -4,6 +4,9 @@ and measured.
 =============  ===============================================================================
 operators.py   FLOP, bytes and workgroups of each operator, from first principles
 scores.py      attention that keeps its scores in memory
+experts.py     a mixture of experts in place of a layer's network
+load.py        rows that experts get, and how they get there
+latent.py      latent attention of a layer
 layers.py      forward and backward of a layer as operators; embedding, head and loss
 dlrm.py        the same of a recommendation model
 optimizers.py  AdamW and LAMB, fused or tensor list by tensor list

@@ -23,7 +23,7 @@ from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.halves import join
-from c3sim.iterations.load import Load
+from c3sim.iterations.load import KERNELS, Dispatch, Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
@@ -123,6 +123,7 @@ class Plan:
             sequence_by="all_gather" if self.layout is None else self.layout.cp_by,
             training=self.iteration.phase == "training",
             load=Load(self.iteration.mixture.skew, self.iteration.mixture.seed),
+            dispatch=Dispatch(self.iteration.mixture.dispatch, self.iteration.mixture.units),
         )
 
     def units(self) -> Units:
@@ -185,6 +186,9 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     mesh = mesh_of(iteration, node)
     turns = _turns(iteration, mesh)
     _check_division(iteration, model, mesh, turns)
+    if iteration.mixture.dispatch == "kernels" and KERNELS not in node.collective_libraries:
+        message = f"{node.name} has no collective library {KERNELS}, the kernels that send rows"
+        raise InputError(message, "mixture.dispatch")
     return Plan(
         iteration=iteration,
         model=model,
@@ -385,7 +389,7 @@ def hand_on(planned: Plan, builder: Builder, *, across: bool) -> None:
     size = float(share.own_rows * model.hidden * planned.operators.element)
     stride = planned.mesh.stride("pp")
     if across or stride >= node.gpus:
-        peer = stride if stride >= node.gpus else node.gpus + stride
+        peer = max(stride, node.gpus)
         task = Copy(kind="copy", bytes=size, peer=peer, executor="nic", gpus="all")
     else:
         task = Copy(kind="copy", bytes=size, peer=stride, executor="kernel", gpus="all")

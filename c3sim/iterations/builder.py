@@ -96,18 +96,27 @@ class Builder:
         if step.op == "shift":
             self._shift(name, step, waits, extra)
         else:
-            self.collective(name, step.op, step.size, waits, extra, among=step.among)
+            self.collective(
+                name,
+                step.op,
+                step.size,
+                waits,
+                extra,
+                among=step.among,
+                backend=step.backend,
+                channels=step.channels,
+            )
         self.awaited.append((name, step.beside))
         return name
 
     def _shift(self, name: str, step: Exchange, waits: list[str], extra: float) -> None:
         """Every GPU of a group sends to the next: through links, or a NIC where one of them has to,
-        for which the others wait.
+        for which the others wait; along its rail, so that all do the same.
         """
         size, stride = self.groups.get(step.among, Group(self.node.ranks, 1))
         gpus = self.node.gpus
         inside = size * stride <= gpus
-        peer = stride if inside or stride >= gpus else gpus + stride
+        peer = stride if inside or stride >= gpus else gpus
         how = "kernel" if inside else "nic"
         task = Copy(kind="copy", bytes=step.size, peer=peer, executor=how, gpus="all")
         call = self.node.host.launch_time if self.profile is None else self.profile.enqueue_time
@@ -122,14 +131,17 @@ class Builder:
         extra: float = 0.0,
         *,
         among: str = "data",
+        backend: str | None = None,
+        channels: int | None = None,
     ) -> str:
         """A collective of *size* bytes, behind the others of its process group."""
         task = Collective.model_validate(
             {"kind": "collective", "op": op, "size": size, "dtype": self.dtype}
+            | {"backend": backend, "channels": channels}
         )
         if among in self.groups:
             task = task.model_copy(update=self.groups[among]._asdict())
-        library = self.node.collective_library(None)
+        library = self.node.collective_library(backend)
         call = library.enqueue_time
         if self.profile is not None:
             call = self.profile.collective_call(task.op, ranks_in(self.node, task))

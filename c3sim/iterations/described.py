@@ -5,18 +5,19 @@ explained.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
-from c3sim.evaluation.shares import Progress, parts_of, runs_of_kinds
+from c3sim.evaluation.shares import SAME, Progress, parts_of, runs_of_kinds
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
-from c3sim.iterations.runs import Change, Numbers
+from c3sim.iterations.runs import Change, Numbers, Runs
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
@@ -185,10 +186,15 @@ def explain_described(
     which there are many, are left out. *progress* hears of the runs.
     """
     measured = _measured(workload, node, strategy)
+    kinds = _felt(measured.sample, node)
     runs, matter = runs_of_kinds(
-        lambda shared: measured.sharing(frozenset(SHARING) - shared), _figures, SHARING, progress
+        lambda shared: measured.sharing(frozenset(kinds) - shared), _figures, kinds, progress
     )
-    parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, SHARING, matter)
+    parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, kinds, matter)
+    none = dict.fromkeys(SHARING, 0.0)
+    parts = {
+        name: replace(part, removal_s={**none, **part.removal_s}) for name, part in parts.items()
+    }
     return Explanation(
         workload=workload.name,
         node=node.name,
@@ -197,6 +203,23 @@ def explain_described(
         tasks={},
         parts=parts,
     )
+
+
+def _felt(sample: Runs, node: Node) -> list[str]:
+    """Kinds of sharing that a few layers feel: where all others are shared, or none is."""
+    every = frozenset(SHARING)
+
+    def felt(kind: str) -> bool:
+        one = frozenset({kind})
+        pairs: list[tuple[frozenset[str], frozenset[str]]]
+        pairs = [(frozenset(), one), (every, every - one)]
+        return any(
+            abs(value - _figures(sample.sharing(node, other)).get(name, 0.0)) > SAME * abs(value)
+            for private, other in pairs
+            for name, value in _figures(sample.sharing(node, private)).items()
+        )
+
+    return [kind for kind in SHARING if felt(kind)]
 
 
 def _figures(numbers: Numbers) -> dict[str, float]:

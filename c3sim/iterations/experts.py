@@ -18,6 +18,9 @@ were copied.
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
+from c3sim.iterations.load import KERNELS, gpus_reached
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.share import Share
@@ -35,6 +38,11 @@ class Experts:
         self.rows = share.routed_rows
         self.chosen = products.chosen
         self.scores = float(self.rows * model.experts)
+        whole = share.dispatch.by == "all_gather"
+        self.table = self.rows * share.expert if whole else self.rows
+        """rows that go to experts, and that their results are added to"""
+        self.arrive = share.expert > 1 and not whole and model.experts > share.expert
+        """whether rows come by the GPU that they are from, and go to their expert's place here"""
 
     def forward(self, activated: list[Step]) -> list[Step]:
         """From the norm's output on. *activated*: the experts' products down to the input of
@@ -44,11 +52,10 @@ class Experts:
             self.products.forward("router"),
             *self._weights(),
             *self._order(),
-            self._permute(),
-            *self.exchange("to-experts"),
+            *self._sent("to-experts", self._permute("permute")),
             *activated,
             self.products.forward("down"),
-            *self.exchange("from-experts"),
+            *self._back("from-experts"),
             *self._together(),
             *self._shared(),
         ]
@@ -105,10 +112,37 @@ class Experts:
         sizes = (self.model.experts, self.chosen, self.model.experts, self.chosen)
         return [*sort, *(self._small(*each) for each in zip(names, sizes, strict=True))]
 
-    def _permute(self) -> Op:
-        """Rows to where their expert's begin."""
-        each = round(self.chosen / self.rows)
-        return self.o.permute("permute", self.rows, max(1, each), self.model.hidden)
+    def _permute(self, name: str) -> Op:
+        """Rows to where their expert's begin, or that of the GPU that has it."""
+        each = max(1, round(self.chosen / self.table))
+        return self.o.permute(name, -(-self.chosen // each), each, self.model.hidden)
+
+    def _sent(self, name: str, permuted: Op) -> list[Step]:
+        """*permuted* and sent, or all sent and *permuted* there."""
+        if self.share.dispatch.by == "all_gather":
+            return [*self.exchange(name), permuted]
+        return [permuted, *self.exchange(name), *self._here(f"{name}-here")]
+
+    def _back(self, name: str) -> list[Step]:
+        """What experts give, to the GPUs whose rows they are; of all rows that is a sum."""
+        if self.share.dispatch.by == "all_gather":
+            return []
+        return [*self._here(f"{name}-here"), *self.exchange(name)]
+
+    def _returned(self, name: str) -> list[Step]:
+        """Gradients of what experts gave, to them."""
+        if self.share.dispatch.by == "all_gather":
+            return []
+        return [*self.exchange(name), *self._here(f"{name}-here")]
+
+    def _here(self, name: str) -> list[Step]:
+        """Rows that arrived to their expert's place, or back."""
+        moved = self.o.permute(name, self.chosen, 1, self.model.hidden)
+        return [moved] if self.arrive else []
+
+    def _summed(self, name: str) -> list[Step]:
+        """Sums of all rows to the GPUs whose they are."""
+        return self.exchange(name) if self.share.dispatch.by == "all_gather" else []
 
     def _small(self, name: str, numbers: float) -> Op:
         """A kernel over so many 4 byte numbers."""
@@ -120,12 +154,13 @@ class Experts:
         numbers = self.chosen * hidden
         scatter = o.scatter("unpermute", self.chosen, hidden)
         if o.fused:
-            return [scatter]
+            return [scatter, *self._summed("from-experts")]
         return [
             self._small("weights-in-order", self.chosen),
             o.elementwise("weigh", numbers, 1, 1),
-            o.elementwise("unpermute-zeros", self.rows * hidden, 0, 1),
+            o.elementwise("unpermute-zeros", self.table * hidden, 0, 1),
             scatter,
+            *self._summed("from-experts"),
         ]
 
     def _shared(self) -> list[Step]:
@@ -165,15 +200,17 @@ class Experts:
         ]
         return [
             *self._shared_backward(),
-            o.gather("unpermute-gradient", self.chosen, hidden),
+            *self._summed("from-experts-gradient"),
+            self._permute("unpermute-gradient"),
             *(weighed[:1] if o.fused else weighed),
-            *self.exchange("from-experts-gradient"),
+            *self._returned("from-experts-gradient"),
             *self.products.gradients(("down",)),
             *activation,
             *self.products.gradients(("gate_up",)),
-            *self.exchange("to-experts-gradient"),
-            o.elementwise("permute-zeros", self.rows * hidden, 0, 1),
+            *self._back("to-experts-gradient"),
+            o.elementwise("permute-zeros", self.table * hidden, 0, 1),
             o.scatter("permute-gradient", self.chosen, hidden),
+            *self._summed("to-experts-gradient"),
             *self._router_backward(),
             *self.products.gradients(("router",)),
             *(
@@ -229,8 +266,20 @@ class Experts:
         ]
 
     def exchange(self, name: str) -> list[Step]:
-        """Rows to the GPUs that have their experts, or back."""
-        if self.share.expert == 1:
+        """Rows to the GPUs that have their experts, or back: each to every expert; or to every GPU,
+        whose results are added up on the way back; or once to each GPU that has one of its.
+        """
+        share, model = self.share, self.model
+        if share.expert == 1:
             return []
-        size = float(self.chosen * self.model.hidden * self.o.element)
-        return [Exchange(name, "all_to_all", size, among="expert")]
+        by, units = share.dispatch
+        row, back = model.hidden * self.o.element, name.startswith("from") != name.endswith("ient")
+        if by == "all_gather":
+            op: Literal["reduce_scatter", "all_gather"] = "reduce_scatter" if back else "all_gather"
+            size = float(self.rows * share.expert * row)
+            return [Exchange(name, op, size, among="expert")]
+        if by == "kernels":
+            reached = gpus_reached(model.experts, model.experts_per_token, share.expert)
+            how: dict[str, Any] = {"among": "expert", "backend": KERNELS, "channels": units}
+            return [Exchange(name, "all_to_all", float(round(self.rows * reached * row)), **how)]
+        return [Exchange(name, "all_to_all", float(self.chosen * row), among="expert")]

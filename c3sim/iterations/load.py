@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 from random import Random
+from typing import Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,18 @@ class Load:
 
 
 BALANCED = Load()
+
+
+class Dispatch(NamedTuple):
+    """How rows get to experts on other GPUs, and by how many compute units."""
+
+    by: Literal["all_to_all", "all_gather", "kernels"] = "all_to_all"
+    units: int | None = None
+
+
+BY_ALL_TO_ALL = Dispatch()
+#: The library whose kernels send a row once to each GPU.
+KERNELS = "deepep"
 
 
 def gpus_reached(experts: int, chosen: int, gpus: int) -> float:

@@ -85,6 +85,7 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
         layers=planned.own_layers,
         simulated=min(simulated, planned.own_layers),
         stages=stages if planned.stages > 1 else (),
+        groups=_groups(planned, numbers),
     )
 
 
@@ -99,6 +100,17 @@ def _classes(numbers: Numbers) -> dict[str, ClassTime]:
     return {
         name: ClassTime(busy_s=numbers.busy[name], exposed_s=numbers.exposed[name])
         for name in CLASSES
+    }
+
+
+def _groups(planned: Plan, numbers: Numbers) -> dict[str, ClassTime]:
+    """Communication by the dimensions of its group of GPUs."""
+    return {
+        planned.mesh.dimensions_of(stream.partition("-")[2]): ClassTime(
+            busy_s=busy, exposed_s=numbers.group_exposed.get(stream, 0.0)
+        )
+        for stream, busy in numbers.group_busy.items()
+        if busy
     }
 
 

@@ -47,6 +47,11 @@ class Measured:
         return self.whole(self.low.numbers, self.high.numbers)
 
     @property
+    def sample(self) -> Runs:
+        """The run of few layers."""
+        return self.low
+
+    @property
     def waits_for_host(self) -> bool:
         """True if launches take longer than one pass, of all layers, comes out."""
         one = self.high.numbers
@@ -142,6 +147,12 @@ class InTurns:
         """The run whose tasks are shown."""
         name: Any = "whole" if self.planned.stages == 1 else "layers"
         return self.runs(Piece(name), self.more)
+
+    @property
+    def sample(self) -> Runs:
+        """The run of few layers."""
+        name: Any = "whole" if self.planned.stages == 1 else "layers"
+        return self.runs(Piece(name), self.few)
 
     @cached_property
     def all_turns(self) -> Whole:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from c3sim.iterations.build import Plan
 from c3sim.iterations.optimizers import MASTER
 from c3sim.iterations.steps import Op
-from c3sim.iterations.units import Unit
+from c3sim.iterations.units import Unit, Units
 from c3sim.spec.models import Dlrm
 
 MOMENTS = 2
@@ -39,7 +39,7 @@ def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: f
     own = max(size, MASTER) if iteration.master_weights else size
     kept = MOMENTS + (own > size) if iteration.optimizer != "none" else 0
     fsdp = planned.mesh.fsdp
-    alone, each = sum(unit.parameters for unit in ends), units.each[:layers]
+    alone, each = sum(unit.parameters for unit in ends), _of(units, layers)
     experts = sum(unit.parameters - unit.shared for unit in each) if planned.mesh.ep > 1 else 0
     shared = sum(unit.parameters for unit in each) - experts + alone
     numbers = shared / planned.mesh.shards
@@ -55,7 +55,7 @@ def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: f
 
 def _activations(planned: Plan, layers: int, around: list[Unit], held: float) -> float:
     units, iteration = planned.units(), planned.iteration
-    written = [_written(unit) for unit in units.each[:layers]]
+    written = [_written(unit) for unit in _of(units, layers)]
     inside, ends = max(written, default=0.0), sum(_written(unit) for unit in around)
     if iteration.phase != "training":
         return max(inside, ends)
@@ -66,6 +66,11 @@ def _activations(planned: Plan, layers: int, around: list[Unit], held: float) ->
         pieces = fsdp.pieces if fsdp else 1
         return held * layers * pieces * kept + inside + ends
     return held * sum(written) + ends
+
+
+def _of(units: Units, layers: int) -> tuple[Unit, ...]:
+    """So many layers; a GPU with two stages has more than one of them."""
+    return (units.each * (1 + layers // max(1, units.layers)))[:layers]
 
 
 def _written(unit: Unit) -> float:

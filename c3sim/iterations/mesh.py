@@ -92,6 +92,18 @@ class Mesh:
         }
         return {name: group for name, group in every.items() if 1 < group.group < self.ranks}
 
+    def dimensions_of(self, stream: str) -> str:
+        """Dimensions of the group of GPUs that a *stream* is of, in the words of the file; that of
+        all GPUs has no name.
+        """
+        words: dict[str, tuple[str, ...]] = {"tensor": ("tp",), "context": ("cp",)}
+        words |= {"replicate": ("dp_replicate",)}
+        words |= {"expert": ("ep",), "replicas-of-experts": ("experts' replicas",)}
+        words |= {"pipeline": ("pp",), "data": self._shared(), "": tuple(self.sizes)}
+        named = words.get(stream, (stream,))
+        several = [name for name in named if self.sizes.get(name, 2) > 1] or named[:1]
+        return " x ".join(self.words.get(name, name) for name in several)
+
     def _shared(self) -> tuple[str, ...]:
         """Dimensions over which weights or gradients are shared."""
         return ("dp_shard", "cp") if self.fsdp else ("dp_replicate", "dp_shard", "cp")

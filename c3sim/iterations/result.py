@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from c3sim.iterations.shares import FURTHER
 from c3sim.iterations.stages import Stage
-from c3sim.result import Result
+from c3sim.result import ClassTime, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,8 @@ class IterationResult(Result):
     memory_bytes      of the GPU that needs most; *fits* its memory
     host_s            host thread busy with the launches; *host_bound*: they take longest
     layers            of one GPU; *simulated* of them, the others add as much
+    groups            communication of each group of GPUs, by its dimensions: how long it runs, and
+                      for how long no operator does
     stages            of a pipeline: what each does, how long it waits, its memory
 
     In *overlap*, communication that was launched and has all that it waits for counts as waited
@@ -46,6 +48,7 @@ class IterationResult(Result):
     simulated: int
     parts: Mapping[str, float]
     stages: tuple[Stage, ...] = ()
+    groups: Mapping[str, ClassTime] = field(default_factory=dict)
 
     def classes_frame(self) -> pd.DataFrame:
         """A row per operator class and further part: *busy_s*, *exposed_s*, *part_s*, and its

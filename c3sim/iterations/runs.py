@@ -9,13 +9,15 @@ from typing import Any
 
 from c3sim.iterations.build import Built
 from c3sim.iterations.builder import COMMUNICATION
-from c3sim.iterations.shares import adding_up, parts_of_step
+from c3sim.iterations.shares import adding_up, parts_of_step, shares_of_groups
 from c3sim.machine.energy import IDLE
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
+
+PIPELINE = f"{COMMUNICATION}-pipeline"  # stream of copies between stages
 
 Change = Callable[[Workload], Workload]
 
@@ -41,6 +43,9 @@ class Numbers:
     """of *account*, what optimizer kernels take"""
     parts: dict[str, float] = field(default_factory=dict)
     """of *wall* (shares.py)"""
+    group_busy: dict[str, float] = field(default_factory=dict)
+    """of communication, by the stream of its group of GPUs"""
+    group_exposed: dict[str, float] = field(default_factory=dict)
 
     def at(self, other: Numbers, here: int, there: int, layers: int) -> Numbers:
         """On the line through this one (*here* layers) and *other* (*there*), at *layers*."""
@@ -72,6 +77,8 @@ class Numbers:
             account=lines("account"),
             once=lines("once"),
             parts=adding_up(lines("parts"), wall),
+            group_busy=lines("group_busy"),
+            group_exposed=lines("group_exposed"),
         )
 
 
@@ -103,6 +110,8 @@ class Runs:
     whole: Run
     compute: Run
     communication: Run | None
+    known: dict[frozenset[str], Numbers] = field(default_factory=dict, compare=False)
+    """figures by kinds of sharing that are taken away, worked out before"""
 
     @classmethod
     def of(
@@ -140,6 +149,8 @@ class Runs:
         assert self.whole.accounts is not None  # it was asked for energy
         account = {name: j for name, j in self.whole.account.items() if name != IDLE}
         busy, alone = compute_busy(self.whole, classes), compute_busy(self.compute, classes)
+        streams = {name: task.stream or "" for name, task in self.workload.tasks.items()}
+        groups = shares_of_groups(self.whole, classes, streams)
         optimizer = [name for name, kind in classes.items() if kind == "optimizer"]
         once: dict[str, float] = {}
         for task in optimizer:
@@ -159,6 +170,8 @@ class Runs:
             account=account,
             once=once,
             parts=parts_of_step(self.whole, classes),
+            group_busy=groups[0],
+            group_exposed=groups[1],
         )
 
     def _waited(self, run: Run) -> float:
@@ -173,8 +186,12 @@ class Runs:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of
         sharing *private* to themselves.
         """
-        run = simulate(node, self.workload, private=private, average=self.average)
-        return replace(numbers_of(self.built, run), waited=self._waited(run))
+        if private not in self.known:
+            run = self.whole
+            if private:
+                run = simulate(node, self.workload, private=private, average=self.average)
+            self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
+        return self.known[private]
 
 
 def of_copy(node: Node, workload: Workload, private: frozenset[str] = frozenset()) -> Numbers:
@@ -191,6 +208,8 @@ def of_copy(node: Node, workload: Workload, private: frozenset[str] = frozenset(
         exposed=every | own,
         account=account,
         parts=own,
+        group_busy={PIPELINE: end},
+        group_exposed={PIPELINE: end},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from c3sim.iterations.load import BALANCED, Load
+from c3sim.iterations.load import BALANCED, BY_ALL_TO_ALL, Dispatch, Load
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -13,7 +13,7 @@ class Share:
     part of *tensor* of the layer (*split*: of norms and residuals too), a part of *expert* of the
     experts, each of which *expert_tensor* GPUs share (left out: as the layer). *sequence_parts*:
     GPUs that share the tokens, and how attention sees those of others (context.py). *training*:
-    dropout is on. *load*: of experts.
+    dropout is on. *load*: of experts; *dispatch*: to them.
     """
 
     sequences: int
@@ -27,6 +27,7 @@ class Share:
     sequence_by: str = "all_gather"
     training: bool = False
     load: Load = BALANCED
+    dispatch: Dispatch = BY_ALL_TO_ALL
 
     @property
     def rows(self) -> int:

@@ -56,6 +56,33 @@ def parts_of_step(run: Run, classes: Mapping[str, Operator]) -> dict[str, float]
     return parts
 
 
+def shares_of_groups(
+    run: Run, classes: Mapping[str, Operator], streams: Mapping[str, str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Stream of a group of GPUs -> s in which its communication runs, on the slowest GPU, and in
+    which no operator does; that to each group that communicates, in equal parts.
+    """
+    slowest = max(run.times, key=lambda key: run.times[key].end)[1]
+    busy: dict[str, float] = {}
+    changes = []
+    for (task, gpu), times in run.times.items():
+        if gpu != slowest or task not in classes:
+            continue
+        own = streams[task] if classes[task] == COMMUNICATION else ""
+        changes += [(times.start, 1, own), (times.end, -1, own)]
+        if own:
+            busy[own] = busy.get(own, 0.0) + times.end - times.start
+    exposed = dict.fromkeys(busy, 0.0)
+    running: Counter[str] = Counter()
+    for (time, change, name), (after, _, _) in pairwise(sorted(changes)):
+        running[name] += change
+        groups = [each for each, count in running.items() if each and count > 0]
+        if after > time and not running[""]:
+            for each in groups:
+                exposed[each] += (after - time) / len(groups)
+    return busy, exposed
+
+
 def adding_up(parts: Mapping[str, float], wall: float) -> dict[str, float]:
     """*parts*, scaled to add up to *wall*: those of further layers are on a line, but never less
     than nothing.

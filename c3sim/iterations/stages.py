@@ -205,7 +205,7 @@ def _of_gpu(turns: Turns, gpu: int) -> Numbers:
                 peer = pipe.gpu(further, chunk)
                 blocks = pipe.schedule in ("gpipe", "1f1b")
                 copy = turns.copied(gpu, peer)
-                copy = copy if blocks else replace(copy, parts={}, waited=0.0)
+                copy = copy if blocks else replace(copy, parts={}, waited=0.0, group_exposed={})
                 terms.append((copy, float(pipe.of_chunk)))
     return added(terms)
 

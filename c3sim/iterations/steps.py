@@ -66,6 +66,10 @@ class Exchange:
     size: float
     beside: int = 0
     among: str = "tensor"
+    backend: str | None = None
+    """its library; left out: the node's first"""
+    channels: int | None = None
+    """its workgroups; left out: the library's choice"""
 
 
 Step = Op | Exchange

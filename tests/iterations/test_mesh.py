@@ -224,10 +224,14 @@ def test_shared_sequences_are_as_much_work(by: str) -> None:
     ids=str,
 )
 def test_jobs_wider_than_a_node_run(parallel: Any) -> None:
-    """16 nodes of 8 GPUs. Parts add up to the wall; what stages do and wait adds up too."""
-    fields = {"tokens": 2048, "batch": 32, "layers": 16, "optimizer": "adamw"}
+    """16 nodes of 8 GPUs. Parts add up to the wall; what stages do and wait adds up too; exposed
+    communication is that of the groups.
+    """
+    fields = {"tokens": 1024, "batch": 16, "layers": 16, "optimizer": "adamw"}
     found = result(**{**CLUSTER, **fields}, parallel=parallel)
     assert sum(found.parts.values()) == pytest.approx(found.wall_s, rel=1e-6)
+    exposed = sum(times.exposed_s for times in found.groups.values())
+    assert exposed == pytest.approx(found.parts["communication"], rel=0.02)
     for stage in found.stages:
         assert stage.bubbles_s > 0
         spent = stage.forward_s + stage.backward_s + stage.optimizer_s

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from c3sim.iterations.layers import Layer, Share
-from c3sim.iterations.load import Load, gpus_reached
+from c3sim.iterations.load import Dispatch, Load, gpus_reached
 from c3sim.iterations.operators import OperatorSet, pairs_seen
-from c3sim.iterations.steps import Op, Step
+from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
 from c3sim.models.gemm import plan_gemm
 from c3sim.spec.models import Transformer
@@ -171,3 +172,28 @@ def test_dense_layers_have_a_network_of_their_own() -> None:
     found = ops(Layer(ON, V3, Share(sequences=1, tokens=256), V3.kind_of(0)).forward())
     assert gemm(found["down"])[1:] == (256, 7168, 18432) and "router" not in found
     assert dense.layer_parameters == 583_483_392  # 187.1 M attention, 3 x 7168 x 18432, two norms
+
+
+@pytest.mark.parametrize(
+    ("by", "forward", "backward"),
+    [
+        ("all_to_all", ["all_to_all"] * 2, ["all_to_all"] * 2),
+        ("all_gather", ["all_gather", "reduce_scatter"], ["all_gather", "reduce_scatter"]),
+        ("kernels", ["all_to_all"] * 2, ["all_to_all"] * 2),
+    ],
+)
+def test_rows_reach_their_experts_and_come_back(
+    by: Any, forward: list[str], backward: list[str]
+) -> None:
+    """4096 tokens of 2048 numbers of 2 bytes, 8 of 128 experts on 8 GPUs: every row to each expert,
+    8 x 16 MiB; all tokens of 8 GPUs, as many; a row once to each of 5.3 GPUs that it reaches.
+    """
+    size = {"all_to_all": 8 * 2**24, "all_gather": 8 * 2**24}
+    size["kernels"] = round(4096 * gpus_reached(128, 8, 8) * 4096)
+    share = Share(sequences=1, tokens=4096, expert=8, training=True, dispatch=Dispatch(by, None))
+    layer = Layer(ON, QWEN, share)
+    for steps, ops_of in ((layer.forward(), forward), (layer.backward(), backward)):
+        sent = [step for step in steps if isinstance(step, Exchange)]
+        assert [step.op for step in sent] == ops_of
+        assert {step.size for step in sent} == {size[by]}
+        assert {step.backend for step in sent} == {"deepep" if by == "kernels" else None}

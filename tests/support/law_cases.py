@@ -89,11 +89,13 @@ def _written(node: Node) -> dict[str, Any]:
     cases = read["one node"]
     for name in node.gpu.gemm_libraries:
         cases[f"gemm of library {name}"] = {"gemm": {**gemm, "library": name}}
-    for name in node.collective_libraries:
-        task = {**gather, "backend": name, "channels": 4}
-        eager = {"tasks": {"gather": {**small, "backend": name}}, "host": {"launch": "eager"}}
-        cases[f"all_gather of library {name}"] = {"gather": task}
-        cases[f"small all_gather of library {name}, eager"] = eager
+    for name, of in node.collective_libraries.items():
+        op = "all_gather" if "all_gather" in of.algorithms else next(iter(of.algorithms))
+        task = {**gather, "op": op, "backend": name, "channels": 4}
+        short = {**small, "op": op, "backend": name}
+        eager = {"tasks": {"gather": short}, "host": {"launch": "eager"}}
+        cases[f"{op} of library {name}"] = {"gather": task}
+        cases[f"small {op} of library {name}, eager"] = eager
     for protocol in node.collective_library(None).protocols:
         cases[f"small all_gather, {protocol}"] = {"gather": {**small, "protocol": protocol}}
     for op in ALGORITHMS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.errors import InputError
 from c3sim.iterations.result import IterationResult
 from c3sim.output.kit import look
-from c3sim.output.kit.step import classes_of, step_of_result
+from c3sim.output.kit.step import Step, classes_of, step_of_result
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import percent, time_unit, times
 from c3sim.output.pictures.timeline_lanes import (
@@ -22,6 +22,7 @@ from c3sim.output.pictures.timeline_lanes import (
     rows_of,
 )
 from c3sim.output.pictures.timeline_panels import draw_panel, used_panels
+from c3sim.output.pictures.timeline_step import draw_fold, on_a_page, parts_of_page
 from c3sim.result import Result, Timeline
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ LANES = 16  # streams shown; more cannot be read
 WIDTH, HEADER, FOOTER, GAP = 11.0, 1.06, 0.6, 0.42  # inches
 LEFT, RIGHT = 0.075, 0.985  # of the width: the time axis
 LANE, PANEL, BAR, KEYS = 0.62, 1.05, 0.34, 0.24  # KEYS: a row of the legend
+PANEL_OF_STEP = 0.8  # so that a step is a page
 
 
 def plot_timeline(
@@ -60,11 +62,13 @@ def plot_timeline(
 def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     from matplotlib.figure import Figure
 
-    panels = used_panels(timeline, gpu)
     rows = rows_of(result.tasks, LANES)
     step = step_of_result(result)
-    bars = [BAR] if step else []
-    heights = [LANE * max(len(rows), 1), *bars, *([PANEL] * len(panels))]
+    panels = on_a_page(used_panels(timeline, gpu), result)
+    of_step = parts_of_page(result)
+    bars = [*([BAR] if step else []), *(height for height, _ in of_step)]
+    each = PANEL_OF_STEP if of_step else PANEL
+    heights = [LANE * max(len(rows), 1), *bars, *([each] * len(panels))]
     kinds = classes_of(result.tasks)
     keys = _keys([kind for kind in COLOURS if kind in kinds.values()], step is not None)
     columns = _columns([key.get_label() for key in keys])
@@ -76,25 +80,37 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
     column = figure.subplots(
         len(heights), sharex=True, height_ratios=heights, squeeze=False, gridspec_kw=grid
     )[:, 0]
-    unit, length = time_unit(timeline.end)
-    alone = (task.start_s + task.isolated_s for task in result.tasks.values() if step is None)
-    longest = max([timeline.end, *(task.end_s for task in result.tasks.values()), *alone])
-    scale = Scale(unit, length, longest)
+    scale = _scale(result, timeline, step)
     inches = (RIGHT - LEFT) * WIDTH
     draw_lanes(column[0], rows, scale, inches, step)
     if step:
         draw_parts(column[1], step, scale, inches)
-    scale = scale._replace(end=timeline.end)
+        draw_fold(column[0], result, scale)
+        for axes, (_, draw) in zip(column[2:], of_step, strict=False):
+            draw(axes, result, step, scale)
+    longest, scale = scale.end, scale._replace(end=timeline.end)
     for axes, (panel, counter) in zip(column[1 + len(bars) :], panels, strict=True):
         shown = binned(by_kind(counter, kinds), timeline.end, STEPS)
         draw_panel(axes, panel, shown, COLOURS, scale, timeline.component_names)
-    column[-1].set_xlim(0, longest / length or 1.0)
-    column[-1].set_xlabel(f"time since all streams were released ({unit})")
+    column[-1].set_xlim(0, longest / scale.length or 1.0)
+    column[-1].set_xlabel(f"time since all streams were released ({scale.unit})")
     _header(figure, result, height, sum(len(row.tasks) for row in rows))
+    _legend(figure, keys, columns, height)
+    return figure
+
+
+def _scale(result: Result, timeline: Timeline, step: Step | None) -> Scale:
+    """As long as all that is drawn: tasks, and of a workload as long as they take alone."""
+    unit, length = time_unit(timeline.end)
+    alone = (task.start_s + task.isolated_s for task in result.tasks.values() if step is None)
+    longest = max([timeline.end, *(task.end_s for task in result.tasks.values()), *alone])
+    return Scale(unit, length, longest)
+
+
+def _legend(figure: Figure, keys: Sequence[Any], columns: int, height: float) -> None:
     style: dict[str, Any] = {"frameon": False, "fontsize": 9.5, "columnspacing": 1.4}
     style |= {"loc": "upper left", "bbox_to_anchor": (0.012, 1 - 0.8 / height)}
     figure.legend(handles=keys, ncols=columns, borderaxespad=0.0, **style)
-    return figure
 
 
 def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:

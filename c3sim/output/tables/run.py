@@ -300,6 +300,10 @@ def iteration_table(result: IterationResult) -> Group:
             own = (spent.busy_s, spent.exposed_s) if spent else ()
             cells = [f"{each / length:.3f}" for each in own] or [MISSING, MISSING]
             add_row(table, name, *cells, percent(part / result.wall_s))
+        if name == "communication" and len(result.groups) > 1:
+            for group, times in result.groups.items():
+                cells = [f"{each / length:.3f}" for each in (times.busy_s, times.exposed_s)]
+                add_row(table, f"  of {group}", *cells, MISSING)
     add_row(table, "wall", MISSING, MISSING, percent(sum(result.parts.values()) / result.wall_s))
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
     return stack(

@@ -15,9 +15,10 @@ from c3sim.iterations.units import transformer_units
 from c3sim.spec.models import LayerKind
 from c3sim.spec.reading.loading import load_hardware, load_model
 
-#: Parameters as the model's page on huggingface.co counts those of its safetensors files, read off
-#: by hand; of DeepSeek-V3 without the layer that predicts a further token, arXiv 2412.19437, 4.2.
-#: Of one token: model cards and the papers, in billions, to as many digits as they give.
+#: Parameters as the models' pages on huggingface.co give those of their safetensors files; of
+#: DeepSeek-V3 without the layer that predicts a further token, arXiv 2412.19437, 4.2. Written down
+#: from memory, not fetched: that they agree to the digit with what is counted speaks for both. Of
+#: one token: model cards and the papers, in billions, to as many digits as they give.
 PUBLISHED = {
     "mistral-7b": (7_241_732_096, None),
     "mixtral-8x7b": (46_702_792_704, 12.9),  # arXiv 2401.04088: 13B active

@@ -1,0 +1,43 @@
+"""The picture of a step: where layers are left out, groups, stages, on a page."""
+
+from __future__ import annotations
+
+import pytest
+from iteration_case import described as loaded_case
+
+from c3sim.iterations.described import run_described
+from c3sim.output.pictures.timeline import plot_timeline
+from c3sim.spec.reading.loading import load_hardware
+
+PAGE = 297 / 210  # height of an A4 page by its width
+
+
+@pytest.fixture(scope="module")
+def figure():
+    """Twelve layers in two stages, of which four are drawn."""
+    parallel = {"pp": 2, "cp": 2, "tp": 2, "dp_shard": 1}
+    loaded = loaded_case(node="h200-8", layers=24, batch=4, tokens=512, parallel=parallel)
+    result = run_described(loaded, load_hardware("h200-8").node, settings={}, trace=True)
+    return plot_timeline(result)
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_layers_that_are_not_drawn_have_their_places(figure) -> None:
+    """Forward and backward, behind the second of four."""
+    assert texts(figure).count("8 layers more") == 2
+
+
+def test_groups_and_stages_have_a_row_each(figure) -> None:
+    said = texts(figure)
+    for group in ("tp", "cp", "pp"):
+        assert any(text.startswith(f"{group}: ") for text in said), group
+    assert {"0", "1"} <= set(said)
+    assert any(text.startswith("bubbles ") for text in said)
+
+
+def test_it_is_a_page(figure) -> None:
+    width, height = figure.get_size_inches()
+    assert height <= PAGE * width
