@@ -68,16 +68,25 @@ def main(plan_file: str, node: str) -> None:
     plan = yaml.safe_load(Path(plan_file).read_text(encoding="utf-8"))
     for name, case in plan["cases"].items():
         iteration = description(name, case, plan["models"][case["model"]])
-        line = {"name": name, "node": node, **predicted(iteration, node)}
+        how = settings(case)
+        line = {"name": name, "node": node, **predicted(iteration, node, **how)}
         if iteration.launch == "eager":
             hosts = {str(s): iteration.model_copy(update={"slowness": s}) for s in SLOWNESS}
-            line["by_slowness"] = {s: predicted(each, node) for s, each in hosts.items()}
+            line["by_slowness"] = {s: predicted(each, node, **how) for s, each in hosts.items()}
         print(json.dumps(line), flush=True)
 
 
-def predicted(iteration: Iteration, node: str) -> dict[str, Any]:
+def settings(case: dict[str, Any]) -> dict[str, Any]:
+    """The collectives of *case*: on so many channels, or gathers by copy engines."""
+    how: dict[str, Any] = {"strategy": "conccl"} if case.get("by") == "engines" else {}
+    if "channels" in case:
+        how["set"] = {"tasks[kind=collective].channels": case["channels"]}
+    return how
+
+
+def predicted(iteration: Iteration, node: str, **how: Any) -> dict[str, Any]:
     """Seconds of *iteration* in each mode of the driver."""
-    found, by_itself = c3sim.run(iteration, node=node), compute(iteration)
+    found, by_itself = c3sim.run(iteration, node=node, **how), compute(iteration)
     alone = found if by_itself is iteration else c3sim.run(by_itself, node=node)
     assert isinstance(found, IterationResult) and isinstance(alone, IterationResult)
     return {

@@ -11,8 +11,14 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Fsdp
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.paths import set_value
-from c3sim.spec.workload import Collective, Gemm, Schedule, Workload
-from c3sim.strategies.rewrites import collectives, compute_tasks, launch_order, streams_of
+from c3sim.spec.workload import Collective, Schedule, Workload
+from c3sim.strategies.rewrites import (
+    collective_of,
+    collectives,
+    compute_tasks,
+    launch_order,
+    streams_of,
+)
 
 Rewrite = Callable[[Workload], Workload]
 
@@ -63,7 +69,7 @@ def knobs_of(workload: Workload, node: Node) -> list[Knob]:
 
 
 def _of_library(workload: Workload) -> list[Collective]:
-    tasks = [task for task in workload.tasks.values() if isinstance(task, Collective)]
+    tasks = [collective_of(workload, name) for name in collectives(workload)]
     return [task for task in tasks if not task.on_engines]
 
 
@@ -142,8 +148,8 @@ def _pieces(workload: Workload) -> Knob:
             path = _of_parallel(workload, "fsdp", "pieces")
             return Knob("pieces", _set(path, 2), "attention and network wrapped by themselves")
         return Knob("pieces", (), cost, "for data parallel in shards")
-    kinds = [type(task) for task in workload.tasks.values()]
-    if workload.schedule is not None or kinds.count(Gemm) != 1 or kinds.count(Collective) != 1:
+    sides = len(compute_tasks(workload)), len(collectives(workload))
+    if workload.schedule is not None or sides != (1, 1):
         return Knob("pieces", (), cost, "for a GEMM and a collective of which one feeds the other")
 
     def cut(count: int) -> Rewrite:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -134,8 +135,16 @@ def records_of_loops(traces: Sequence[LoopTrace], given: Given) -> ImportResult:
 
 
 def _alone(ranks: Ranks, role: str) -> float:
-    """Time [us] of a task in a loop of its own, on the slowest rank."""
+    """Time [us] of a task in a loop of its own, on the slowest rank. Of a collective on engines
+    from one turn to the next: its barriers are no events of a trace.
+    """
+    if ranks[0].about["tasks"][role].get("by") == "engines":
+        return max(median(_periods(rank.turns[role][SKIPPED:])) for rank in ranks)
     return max(median(end - start for start, end in rank.turns[role][SKIPPED:]) for rank in ranks)
+
+
+def _periods(spans: Sequence[tuple[float, float]]) -> list[float]:
+    return [after[0] - before[0] for before, after in pairwise(spans)]
 
 
 def _add(collector: Collector, ranks: Ranks, alone: Mapping[str, float]) -> None:
@@ -253,9 +262,9 @@ def _task(task: Mapping[str, Any], backend: str) -> dict[str, Any]:
         return {"kind": "gemm", **shape, "inputs": "warm", "data": "random"}
     size = task["mib"] * MIB
     if kind == "collective":
-        how = {"backend": "dma" if task.get("by") == "engines" else backend}
-        if "channels" in task:
-            how["channels"] = task["channels"]
+        how = {"backend": backend, **{key: task[key] for key in ("by", "channels") if key in task}}
+        if task["op"] == "all_gather" or ("by" in task and task["op"] == "all_to_all"):
+            how["out_of_place"] = True
         return {"kind": "collective", "op": task["op"], "size": size, **how}
     if kind == "stream":
         return {"kind": "stream", "pattern": task["pattern"], "bytes": size, "inputs": "warm"}

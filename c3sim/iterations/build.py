@@ -349,6 +349,7 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
     builder.halves = iteration.halves == 2
+    builder.scales = planned.operators if iteration.scales == "tensor" else None
     units = planned.units()
     fsdp = planned.mesh.fsdp
     count = fsdp.pieces if fsdp else 1

@@ -126,7 +126,8 @@ def layer_unit(operators: OperatorSet, model: Transformer, share: Share, kind: L
         forward=tuple(layer.forward()),
         backward=tuple(layer.backward()) if share.training else (),
         parameters=own + network,
-        shared=own + (network if layer.model.experts == 1 else 0),
+        # experts that are dealt out stay with their GPU
+        shared=own + (network if layer.model.experts == 1 or share.expert == 1 else 0),
         network=network,
     )
 

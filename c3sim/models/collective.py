@@ -25,11 +25,11 @@ from math import ceil, inf
 
 from c3sim.models.collective_counts import (
     COUNTS,
-    PRIMITIVES,
     SHOTS,
     STRAIGHT,
     Primitive,
     deal,
+    primitives_of,
     rounds,
     shot_primitives,
     shot_step_time,
@@ -76,7 +76,7 @@ def plan_phase(
         message = sent * ranks.over_nics / counts.steps
         nic = _nic_rate(node, wire, ranks, span, message)
         link_rate = min(link_rate, nic / ranks.over_nics / lanes)
-    primitives = _primitives(node, library, task.op, algorithm, ranks, wire.efficiency * evenness)
+    primitives = _primitives(node, library, task, algorithm, ranks, wire.efficiency * evenness)
     per_cycle = _bytes_per_cycle(library, task.op, algorithm)
     if algorithm == "switch" and library.switch_reduction is not None:
         per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
@@ -285,7 +285,12 @@ def _steps(
 
 
 def _primitives(
-    node: Node, library: CollectiveLibrary, op: str, algorithm: str, ranks: Ranks, efficiency: float
+    node: Node,
+    library: CollectiveLibrary,
+    task: Collective,
+    algorithm: str,
+    ranks: Ranks,
+    efficiency: float,
 ) -> tuple[tuple[float, float], ...]:
     """(s of one channel at the maximum clock, bytes sent) of each primitive, per payload byte sent
     in all of them; none where the library does not say what a channel loads and stores.
@@ -294,9 +299,9 @@ def _primitives(
     load, store = rules.load_bytes_per_cycle, rules.store_bytes_per_cycle
     if load is None or store is None:
         return ()
-    counts = COUNTS[op, algorithm](ranks.count)
-    known = PRIMITIVES.get((op, algorithm))
-    each = known(ranks.count) if known else (Primitive(counts.reads, counts.writes, counts.sent),)
+    counts = COUNTS[task.op, algorithm](ranks.count)
+    known = primitives_of(task.op, algorithm, ranks.count, out_of_place=task.out_of_place)
+    each = known or (Primitive(counts.reads, counts.writes, counts.sent),)
     cycle = 1.0 / (node.gpu.clock.maximum * efficiency)
     payload = 1.0 if known else float(counts.sent)
     return tuple(

@@ -86,6 +86,7 @@ COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
 }
 
 _SEND = Primitive(1, 1, 1)
+_COPY_SEND = Primitive(1, 2, 1)  # to the next rank and, out of place, to its own output
 _RECEIVE = Primitive(1, 1, 0)
 _RECEIVE_COPY_SEND = Primitive(1, 2, 1)
 _RECEIVE_REDUCE = Primitive(2, 1, 0)
@@ -110,6 +111,22 @@ PRIMITIVES: dict[tuple[str, str], Callable[[int], tuple[Primitive, ...]]] = {
     # sends to one peer while it receives from another
     ("all_to_all", "direct"): lambda n: (Primitive(2, 2, 1),) * (n - 1),
 }
+
+
+def primitives_of(
+    op: str, algorithm: str, ranks: int, *, out_of_place: bool = False
+) -> tuple[Primitive, ...]:
+    """Those of one chunk, in order; none where a collective is not told apart into primitives.
+    Out of place a ring's all-gather begins with a copy to its own output as it sends.
+    """
+    known = PRIMITIVES.get((op, algorithm))
+    if known is None:
+        return ()
+    each = known(ranks)
+    if out_of_place and (op, algorithm) == ("all_gather", "ring"):
+        return (_COPY_SEND, *each[1:])
+    return each
+
 
 ALGORITHMS = {op: tuple(name for of, name in COUNTS if of == op) for op, _ in COUNTS}
 

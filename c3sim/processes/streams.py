@@ -74,7 +74,7 @@ class TaskRuns:
         """Run the task once all it needs has happened; a kernel, once its queue is served too."""
         needs, count = self._needs[name, gpu], self.context.workload.host.queues
         run, planned = partial(self._run, name, gpu, 1), self.context.plan[name]
-        if count is None or planned.shape is None:
+        if count is None or (planned.shape is None and not planned.by_engines):
             self.signals.when(needs, run)
             return
         if gpu not in self._queues:

@@ -8,7 +8,7 @@ compute unit, loads its arguments and where the ring ends, and keeps its unit un
 from __future__ import annotations
 
 from c3sim.errors import InputError
-from c3sim.spec.task import EngineTask, Kernel
+from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Task, Workload
 
 #: Loads of the kernel that wait for each other: of its arguments, of the end of a ring.
@@ -37,7 +37,7 @@ def with_put_kernels(workload: Workload) -> Workload:
 
 def by_own_kernel(task: Task) -> bool:
     """True if a kernel that does nothing else posts the packets of *task*: it has a stream."""
-    return isinstance(task, EngineTask) and task.posted is not None and task.stream is not None
+    return getattr(task, "posted", None) is not None and task.stream is not None
 
 
 def _called(name: str, puts: bool) -> list[str]:

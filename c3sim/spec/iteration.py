@@ -175,6 +175,9 @@ class Iteration(Spec):
     """of models with experts"""
     fused_qkv: bool | None = None
     """queries, keys and values by one GEMM, or by three; left out: as the model says"""
+    scales: Literal["none", "tensor"] = "none"
+    """fp8: tensor: each operand of a product gets a scale and is cast in front of it, as in
+    training; none: operands are 8 bit numbers already"""
     halves: Literal[1, 2] = 1
     """2: two halves of the batch beside each other, the exchange of one while the other computes"""
     fused: bool = False
@@ -190,6 +193,8 @@ class Iteration(Spec):
             raise ValueError(f"context is for decode; the phase is {self.phase}")
         if self.phase != "training" and self.optimizer != "none":
             raise ValueError(f"an optimizer is for training; the phase is {self.phase}")
+        if self.scales != "none" and self.precision != "fp8":
+            raise ValueError(f"scales are of fp8; the precision is {self.precision}")
         return self
 
     @property

@@ -182,6 +182,9 @@ class EngineUse(Hardware):
     gather_variant: Literal["pcpy", "b2b", "multicast"] = "pcpy"
     """of an all-gather that names no variant; exchanges are a copy to each peer"""
     direction: Literal["push", "pull"] = "push"
+    own_part: Literal["beside", "first"] = "beside"
+    """out of place: the copy of a rank's own part goes beside those to peers, or before them in one
+    stream"""
     barrier_time: Time
     """until the ranks know of each other, before the first copy and again behind the last: flags of
     small kernels, or words that streams wait for"""

@@ -305,7 +305,8 @@ class Collective(EngineTask):
     mapping: Literal["peer", "ipc"] | None = None
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     out_of_place: bool = False
-    """backend dma, all_gather and all_to_all: each GPU copies its own shard as well"""
+    """all_gather, and all_to_all by engines: each GPU copies its own shard as well (a kernel as
+    it sends it)"""
     group: Parts | None = None
     """GPUs of a group, each group for itself; left out: one group of all"""
     stride: Parts = 1

@@ -103,6 +103,7 @@ class CollectiveKind(EngineKind[Collective]):
     ) -> Planned[Collective]:
         node = scene.node
         how: type[ByEngines] = AcrossNodes if node.nodes > 1 else InsideNode
+        of_any = dict(placed)
         if task.by == "engines":
             task = self._as_its_library_does(placed, task, scene)
         # every GPU asks engines for the same; but of a swap one GPU of each pair does, and in
@@ -114,7 +115,7 @@ class CollectiveKind(EngineKind[Collective]):
         if not (task.out_of_place and by_units(node, scene.workload, copy)):
             return how(**placed)
         shape = GridShape(node.gpu.compute_unit_count, scene.mask(task.stream))
-        own = CopyByRuntime(**{**placed, "task": copy}, shape=shape)
+        own = CopyByRuntime(**{**of_any, "task": copy}, shape=shape)
         return how(**placed, shape=shape, own=own)
 
     def _as_its_library_does(
@@ -144,7 +145,7 @@ class CollectiveKind(EngineKind[Collective]):
             adds = KernelKind().resolve(placed["name"], kernel, scene)
             placed.update(adds=adds, shape=adds.shape)
         task = task.model_copy(update=change)
-        placed.update(task=task, barrier=use.barrier_time)
+        placed.update(task=task, barrier=use.barrier_time, own_first=use.own_part == "first")
         return task
 
 

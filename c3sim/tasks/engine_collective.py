@@ -59,12 +59,13 @@ class OfCollective(Planned[Collective]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ByEngines(OfCollective, OnEngines[Collective]):
-    """Engines copy; *own*: the kernel that copies each rank's own shard, if one does; *adds*: the
-    one that adds what has arrived. They report completion of whole copies only. *barrier*: s until
-    ranks know of each other, before and behind the copies.
+    """Engines copy; *own*: the kernel that copies each rank's own shard, if one does, beside them
+    or before them (*own_first*); *adds*: the one that adds what has arrived. They report completion
+    of whole copies only. *barrier*: s until ranks know of each other, before and behind the copies.
     """
 
     own: Planned[Copy] | None = None
+    own_first: bool = False
     adds: Planned[Kernel] | None = None
     barrier: float = 0.0
 
@@ -86,10 +87,16 @@ class ByEngines(OfCollective, OnEngines[Collective]):
         finished: Callback = partial(
             context.once_past, self.barrier, partial(self._add, context, turn)
         )
+        submit = partial(self.submit, context, turn)
+        if self.own is not None and self.own_first:
+            after = partial(submit, finished)
+            own = partial(self.own.start, context, replace(turn, started=nothing, done=after))
+            context.once_past(self.barrier, own)
+            return
         if self.own is not None:
             finished = countdown(2, finished)
             self.own.start(context, replace(turn, started=nothing, done=finished))
-        context.once_past(self.barrier, partial(self.submit, context, turn, finished))
+        context.once_past(self.barrier, partial(submit, finished))
 
     def _add(self, context: Context, turn: Turn) -> None:
         """Everything has arrived: add it, where it has to be."""

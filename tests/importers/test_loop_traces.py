@@ -135,4 +135,4 @@ def test_two_collectives_of_a_loop_are_told_apart_and_copies_of_engines_make_one
     read_loop = read(json.dumps(document | {"loop": loop, "traceEvents": events}))
     assert read_loop.turns == {"sum": [(0, 100), (200, 300)], "gather": [(10, 90), (210, 290)]}
     tasks = loop_workload(read_loop.about)["tasks"]
-    assert tasks["sum"]["channels"] == 4 and tasks["gather"]["backend"] == "dma"
+    assert tasks["sum"]["channels"] == 4 and tasks["gather"]["by"] == "engines"

@@ -21,8 +21,9 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from c3sim.iterations.layers import Layer, Share
+from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op
 from c3sim.spec.iteration import TransformerInPlace
 from c3sim.spec.reading.loading import load_hardware

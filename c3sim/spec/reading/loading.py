@@ -86,7 +86,7 @@ def open_workload(path_or_name: str | Path) -> LoadedWorkload:
     """As :func:`load_workload`, with the lines of the file, for later checks."""
     path = library.find("workload", path_or_name)
     style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
-    if is_config(read_document(path).data):
+    if style == "si" and is_config(read_document(path).data):
         how = f"run an iteration of it: c3sim run llama3-8b-training --set model={display(path)}"
         raise InputErrors([InputError(f"is a model, no workload; {how}", "", display(path))])
     workload, file, places = open_file(path, Workload, style)

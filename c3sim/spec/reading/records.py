@@ -21,6 +21,8 @@ from c3sim.spec.record import Record, record_id
 from c3sim.spec.words import unknown_errors
 from c3sim.spec.workload import Collective, Gemm, Hold
 
+FRAMEWORKS = "validation/frameworks/"  # in the source of records of loops
+
 
 def load_records(*files: str | Path) -> list[Record]:
     """Every record of *files*, in order; blank lines are skipped.
@@ -66,9 +68,11 @@ def parse_record(line: str, file: str = "", number: int = 0) -> Record:
 
 def _with_observed(record: Record) -> Record:
     """``probe ranks`` counts times from a rank's release, holds units by one wave with all LDS, and
-    observes whether its collectives are out of place. What follows is known of those by engines
-    alone; NCCL's kernels copy a rank's own shard themselves.
+    observes whether its collectives are out of place. Loops of a framework have a buffer of their
+    own for what an all-gather gives: out of place.
     """
+    if FRAMEWORKS in record.source and record.workload.host.loop is not None:
+        return _out_of_place(record)
     if not record.command.startswith("probe ranks"):
         return record
     workload = record.workload
@@ -79,10 +83,22 @@ def _with_observed(record: Record) -> Record:
     for name, task in tasks.items():
         if isinstance(task, Hold):
             tasks[name] = task.model_copy(update={"waves": 1})
-        elif isinstance(task, Collective) and task.backend == "dma":
+        elif isinstance(task, Collective) and (task.on_engines or task.op == "all_gather"):
             out_of_place = bool(record.observed.get("out_of_place"))
             tasks[name] = task.model_copy(update={"out_of_place": out_of_place})
     workload = workload.model_copy(update={"host": host, "tasks": tasks})
+    return record.model_copy(update={"workload": workload})
+
+
+def _out_of_place(record: Record) -> Record:
+    """*record* with its all-gathers on compute units out of place."""
+    tasks = {
+        name: task.model_copy(update={"out_of_place": True})
+        if isinstance(task, Collective) and task.op == "all_gather" and not task.on_engines
+        else task
+        for name, task in record.workload.tasks.items()
+    }
+    workload = record.workload.model_copy(update={"tasks": tasks})
     return record.model_copy(update={"workload": workload})
 
 

@@ -148,9 +148,9 @@ def _collective_errors(task: Collective, path: str) -> Iterator[InputError]:
         for field, what in _OF_ENGINES.items():
             if getattr(task, field) is not None:
                 yield InputError(f"only {what}; needs backend dma", join(path, field))
-    if task.out_of_place and (not task.on_engines or task.op not in _WITH_OWN_SHARD):
-        which = " or ".join(_WITH_OWN_SHARD)
-        message = f"a GPU copies its own shard of {which} by backend dma only"
+    copies = task.op in _WITH_OWN_SHARD and (task.on_engines or task.op == "all_gather")
+    if task.out_of_place and not copies:
+        message = "a GPU copies its own shard of an all_gather, or of an all_to_all by engines"
         yield InputError(message, join(path, "out_of_place"))
     if not task.on_engines:
         return
