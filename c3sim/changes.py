@@ -113,7 +113,13 @@ def _groups(was: Mapping[str, Kernels], now: Mapping[str, Kernels]) -> dict[str,
     return found
 
 
-def imported(paths: Sequence[Path], node: str | None, iteration: int | None = None) -> Imported:
+def imported(
+    paths: Sequence[Path],
+    node: str | None,
+    iteration: int | None = None,
+    *,
+    translate: str | None = None,
+) -> Imported:
     """An iteration of traces, as ``c3sim import --as workload`` reads it. Raises InputError: no
     *node* is given and the trace does not tell it.
     """
@@ -128,7 +134,8 @@ def imported(paths: Sequence[Path], node: str | None, iteration: int | None = No
         hint = f"it may be {' or '.join(fitting)}" if fitting else "'c3sim list' has the packaged"
         message = f"{files[0].name} does not tell its node; give it: {hint}"
         raise InputError(message, "--node")
-    return import_iteration(files, load_hardware(node or fitting[0]).node, iteration)
+    other = None if translate is None else load_hardware(translate).node
+    return import_iteration(files, load_hardware(node or fitting[0]).node, iteration, other=other)
 
 
 def _moved(each: Difference) -> float:

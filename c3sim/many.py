@@ -115,15 +115,20 @@ def _is_study(name: str) -> bool:
 
 
 def import_trace(
-    *files: AnyPath, node: AnyPath | None = None, iteration: int | None = None
+    *files: AnyPath,
+    node: AnyPath | None = None,
+    iteration: int | None = None,
+    translate: AnyPath | None = None,
 ) -> Imported:
     """One iteration of PyTorch profiler traces (a file a rank, or folders of them) as a workload
     that replays it: ``workload`` is what ``c3sim.run`` takes, ``text`` its file, ``replay`` how far
-    off it is. *node*: left out, the one that fits the trace.
+    off it is. *node*: left out, the one that fits the trace; *translate*: another node that the
+    workload is for.
     """
     from c3sim.changes import imported
 
-    return imported([Path(file) for file in files], None if node is None else str(node), iteration)
+    on, to = (None if name is None else str(name) for name in (node, translate))
+    return imported([Path(file) for file in files], on, iteration, translate=to)
 
 
 def validate(

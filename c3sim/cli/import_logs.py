@@ -59,6 +59,9 @@ def import_logs(
         Path | None,
         Option(metavar="FILE", help="Of a Chakra trace: what it lacks (docs/your-trace.md)."),
     ] = None,
+    translate: Annotated[
+        str | None, Option(metavar="NODE", help="Of a workload: write it for this other node.")
+    ] = None,
     out: Annotated[
         Path | None,
         Option("--out", "-o", metavar="FILE", help="Write it there (replaces it). Else: printed."),
@@ -96,10 +99,12 @@ def import_logs(
       c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
       c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
       c3sim import rank0.json.gz rank1.json.gz --as workload --node h200-2 --out step.yaml
+      c3sim import rank*.json.gz --as workload --node h200-2 --translate mi300x-8 --out step.yaml
       c3sim import step.0.et --as workload --node mi300x-8 --side side.yaml --out step.yaml
       c3sim import host/host.rank*.jsonl --as host --node h200-2
     """
-    _check_kind(as_, {"--iteration": iteration, "--trace": trace, "--side": side})
+    of_workloads = {"--iteration": iteration, "--trace": trace, "--side": side}
+    _check_kind(as_, of_workloads | {"--translate": translate})
     if node is None:
         raise _without_node(files[0], format)
     from c3sim.importers import effort_of_logs
@@ -111,7 +116,9 @@ def import_logs(
     if as_ == "workload":
         from c3sim.cli.import_workload import import_workload
 
-        import_workload(files, node, iteration, out, trace, as_json, side=side, yes=yes)
+        import_workload(
+            files, node, iteration, out, trace, as_json, side=side, other=translate, yes=yes
+        )
         return
     from c3sim.cli.progress import working
     from c3sim.importers import combine_loops, find_target, import_file

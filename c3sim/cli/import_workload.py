@@ -23,17 +23,20 @@ def import_workload(
     as_json: bool,
     *,
     side: Path | None = None,
+    other: str | None = None,
     yes: bool = False,
 ) -> None:
-    """Write the workload and, into *trace*, the original beside its replay; say what was guessed
-    and how far the replay is off.
+    """Write the workload, translated to the node *other* if one is given, and, into *trace*, the
+    original beside its replay; say what was guessed and how far the replay is off.
     """
     from c3sim.output.kit.files import check_writable, write_text
 
     for path in (out, trace):
         if path is not None:
             check_writable(path)
-    found = _imported(files, node, iteration, side=side, trace=trace is not None, yes=yes)
+    found = _imported(
+        files, node, iteration, side=side, other=other, trace=trace is not None, yes=yes
+    )
     if out is not None:
         write_text(out, found.text)
     elif not as_json:
@@ -54,6 +57,7 @@ def _imported(
     iteration: int | None,
     *,
     side: Path | None,
+    other: str | None,
     trace: bool,
     yes: bool,
 ) -> Imported:
@@ -62,10 +66,11 @@ def _imported(
     from c3sim.spec.reading.loading import load_hardware
 
     on = load_hardware(node).node
+    to = None if other is None else load_hardware(other).node
     with working("reading, and running it again") as shown:
         agree = shown.aside(agreeing(yes))
         return import_iteration(
-            files, on, iteration, side=side, trace=trace, large=yes, agree=agree
+            files, on, iteration, side=side, trace=trace, large=yes, agree=agree, other=to
         )
 
 
@@ -85,7 +90,10 @@ def _remarks(found: Imported, out: Path | None) -> list[str]:
     )
     lines = [f"{place}{len(built.works)} tasks of {built.iteration}{times if built.timed else ''}"]
     lines += [f"guessed: {guess}" for guess in built.guesses]
-    return [*lines, *found.replay.lines(built)]
+    lines += found.replay.lines(built)
+    if found.moved is not None:
+        lines.append(f"on {built.workload['node']}: {found.moved / 1e3:.3f} ms")
+    return lines
 
 
 def _summary(found: Imported, out: Path | None) -> dict[str, Any]:
@@ -97,6 +105,7 @@ def _summary(found: Imported, out: Path | None) -> dict[str, Any]:
         "exposed_s": 1e-6 * built.exposed if built.timed else None,
         "replay_s": 1e-6 * replay.wall,
         "error": replay.error if built.timed else None,
+        "translated_s": None if found.moved is None else 1e-6 * found.moved,
         "guessed": list(built.guesses),
         "apart": [
             {

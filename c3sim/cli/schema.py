@@ -15,7 +15,7 @@ def schema(
         str,
         Argument(
             metavar="KIND",
-            help="node, gpu, workload, study, model or record.",
+            help="node, gpu, workload, iteration, study, model or record.",
             autocompletion=complete.kinds,
         ),
     ],

@@ -12,8 +12,9 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from c3sim.experiments.bands import Parameter, Sampler
     from c3sim.experiments.sensitivity import Sensitivity, Target
 
 
@@ -36,9 +37,23 @@ def sensitivity(
         ),
     ] = None,
     output: Annotated[
-        str,
-        Option(metavar="NAME", help="What is to be explained, as wall_s or tasks.gemm.slowdown."),
-    ] = "fraction_of_ideal",
+        str | None,
+        Option(
+            metavar="NAME",
+            help="What is to be explained, as wall_s or tasks.gemm.slowdown. Left out:"
+            " fraction_of_ideal; of an iteration wall_s.",
+        ),
+    ] = None,
+    screen: Annotated[
+        int | None,
+        Option(
+            metavar="RUNS",
+            min=0,
+            max=MOST_TRIALS,
+            help="Find what moves it most in about so many runs, without indices and band; 0: no."
+            " Left out: 96 for an iteration, else 0.",
+        ),
+    ] = None,
     samples: Annotated[
         int,
         Option(
@@ -71,19 +86,24 @@ def sensitivity(
     all together.
 
     Parameters are the numbers of the node file that have an interval ('c3sim show NODE'); of a
-    fitted one, the 95 % interval of its fit is used. Needs SALib: pip install 'c3sim[explore]'.
+    fitted one, the 95 % interval of its fit is used. Iterations are screened: parameters of a part
+    of the machine together, then halves of those that move the answer most; --screen 0 does all.
+    Needs SALib, but for screening: pip install 'c3sim[explore]'.
 
     \b
     Examples:
       c3sim sensitivity gemm-beside-all-gather --strategy conccl
       c3sim sensitivity my-study.yaml --output wall_s --samples 256
       c3sim sensitivity gemm-beside-all-gather --strategy sp --out results
+      c3sim sensitivity llama3-8b-training            which parameter should I measure first?
     """
+    from c3sim.cli.kinds import kind_of
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.bands import Sampler, parameters_of
-    from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.jobs import WORTH_IT, Workers
     from c3sim.experiments.kept import resuming
     from c3sim.experiments.outputs import output_name
+    from c3sim.experiments.screening import ROUND, RUNS
     from c3sim.experiments.sensitivity import check_salib
     from c3sim.experiments.sensitivity import sensitivity as explore
     from c3sim.output.kit.files import check_folder
@@ -91,17 +111,21 @@ def sensitivity(
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
     from c3sim.spec.reading.paths import canonical
 
-    check_salib()
-    changes, output = settings(set_), output_name(output)
+    of_step = kind_of(target) == "iteration"
+    runs = screen if screen is not None else RUNS if of_step else 0
+    if not runs:
+        check_salib()
+    output = output_name(output or ("wall_s" if of_step else "fraction_of_ideal"))
+    changes = settings(set_)
     opened = _open(target, node, strategy, changes, output)
     if out:
         check_folder(out)
-    sampler = Sampler(
-        setup=opened.setup,
-        strategy=opened.strategy,
-        workers=Workers(jobs=jobs, agree=agreeing(yes)),
-    )
+    workers = Workers(jobs=jobs, agree=agreeing(yes), worth=ROUND if runs else WORTH_IT)
+    sampler = Sampler(setup=opened.setup, strategy=opened.strategy, workers=workers)
     parameters = parameters_of(opened.node, {canonical(path) for path in changes})
+    if runs:
+        _screen(sampler, parameters, output, runs, seed, opened, target, out, as_json)
+        return
     with resuming(), sweep_progress("runs") as watcher:
         result = explore(
             sampler,
@@ -138,6 +162,39 @@ def _open(
         raise InputError(mistake, "--strategy")
     loaded = open_study(name) if kind == "study" else workload_study(name, strategy)
     return make_target(loaded, node, strategy, changes, output)
+
+
+def _screen(
+    sampler: Sampler,
+    parameters: Sequence[Parameter],
+    output: str,
+    runs: int,
+    seed: int,
+    target: Target,
+    name: str,
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Find what moves *output* most, and say which records would see it."""
+    from c3sim.cli.progress import sweep_progress
+    from c3sim.experiments.screening import screen
+    from c3sim.output.kit.files import make_folder
+    from c3sim.output.kit.layout import show
+    from c3sim.output.tables.screening import screening_table, to_dict
+    from c3sim.validation.compare.coverage_file import seen_by
+
+    with sweep_progress("runs") as watcher:
+        result = screen(sampler, parameters, output, runs=runs, seed=seed, watcher=watcher)
+    measured = seen_by(target.node)
+    if out:
+        path = make_folder(out) / "screening.parquet"
+        result.to_frame().to_parquet(path)
+        say(f"wrote {path}")
+    node = target.node.node.name
+    if as_json:
+        emit_json({"target": name, "node": node, **to_dict(result, measured)})
+    else:
+        show(screening_table(result, f"{name} on {node}", measured))
 
 
 def _write(result: Sensitivity, target: Target, out: str) -> None:

@@ -130,7 +130,7 @@ def study(
     if verdict:
         parts = [_verdicts(result, claims)]
     for table in rendered(parts):
-        show(table, piped=WIDE if full else PIPE)
+        show(table, piped=WIDE if full or verdict else PIPE)
 
 
 def _tables(kind: Kind, result: StudyResult, claims: list[Claim]) -> list[Table | str]:

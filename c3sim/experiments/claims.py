@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from c3sim.output.kit.text import MISSING
 NEAR = 0.1
 #: The column of what decides a claim.
 DECIDES = "decides as decided by"
+FIRST, SECOND = "first hand", "second hand"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +29,7 @@ class Claim:
     low: float | None = None
     high: float | None = None
     unit: str = "x"
-    standing: str = "published"
+    standing: str = ""
     band: tuple[float, float] | None = None
     decides: str = ""
 
@@ -63,21 +64,21 @@ def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
     return Claim(what=what, ours=ours, low=ends[0], high=ends[1], **more)
 
 
+def standing_of(published: Mapping[str, Any], what: str) -> str:
+    """How the claim *what* is known: first hand where ``first_hand`` has the begin of its text."""
+    return FIRST if what.startswith(tuple(published.get("first_hand", ()))) else SECOND
+
+
 def brief(table: Table, rows: int = 15) -> Table:
     """*table* with no more than so many *rows*, and how many more there are."""
     more = len(table.rows) - rows
-    out = {"standing", DECIDES}
-    if not any(row.get("band") for row in table.rows):
-        out.add("band >")
     note = f"{more} more rows: --full\n{table.note}" if more > 0 else table.note
-    left = [each for each in table.columns if each not in out]
+    left = [each for each in table.columns if each not in ("standing", DECIDES)]
     return table._replace(rows=table.rows[:rows], columns=left, note=note)
 
 
 def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
     """A row per claim: the published figure, ours, the band, whether it holds, what decides."""
-    from c3sim.output.kit.grid import shown
-
     found = list(claims)
     rows = []
     for each in found:
@@ -86,12 +87,11 @@ def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
         rows.append(
             {
                 "claim": each.what,
-                "standing": each.standing,
-                "published": " to ".join(dict.fromkeys(shown(end, each.unit) for end in ends)),
-                "here": shown(each.ours, each.unit),
-                "band": " to ".join(shown(end, each.unit) for end in each.band or ()),
-                "unit": each.unit,
+                "published": _cell(ends, each.unit),
+                "here": _cell([each.ours], each.unit),
+                "band": _cell(each.band or (), each.unit),
                 "holds": words[each.holds],
+                "standing": each.standing.removesuffix(" hand") if ends else "",
                 "decides": each.decides,
             }
         )
@@ -99,8 +99,21 @@ def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
     note = (
         f"{sum(known)} of {len(known)} hold: within the band, or within a tenth where there is none"
     )
-    columns = ["claim", "standing", "unit", "published > as published", "here >", "band >", "holds"]
+    columns = ["claim", "published", "here", "holds"]
+    columns += ["band"] if any(each.band for each in found) else []
+    columns += ["standing"] if any(each.standing for each in found) else []
     columns += [DECIDES] if any(each.decides for each in found) else []
-    return Table(
-        f"{title}: published figures beside those here", rows, columns, f"{note}\n{source}"
-    )
+    title = f"{title}: published figures beside those here"
+    note += "; standing: the published figure is known first or second hand"
+    return Table(title, rows, columns, f"{note}\n{source}")
+
+
+def _cell(values: Iterable[float | None], unit: str) -> str:
+    """*values* from one to the other, with their unit."""
+    from c3sim.output.kit.grid import shown
+
+    known = dict.fromkeys(shown(each, unit) for each in values)
+    text = " to ".join(known)
+    if text in ("", MISSING):
+        return text
+    return f"{text}x" if unit == "x" else f"{text} {unit}".rstrip()

@@ -96,6 +96,7 @@ class Options:
     *node* are known. *band* = False skips the band of a c3 study, *draws* replaces its number of
     draws. *n_jobs* is the number of processes; left out: all cores where there are many cases.
     *agree* is told what is ahead before work begins, and raises where that is too much.
+    *everywhere*: published figures stand beside those of other nodes than the study's too.
     """
 
     node: Node | None = None
@@ -107,6 +108,7 @@ class Options:
     n_jobs: int | None = None
     progress: Progress | None = None
     agree: Callable[[Effort], None] | None = None
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +135,8 @@ class Asked:
 
     def published(self, node: Node) -> Mapping[str, Any]:
         """The published figures, which hold on the study's own node only."""
-        return self.study.published if node.name == self.study.node else {}
+        here = node.name == self.study.node or self.options.everywhere
+        return self.study.published if here else {}
 
     def ask(self, one: Effort, cases: int, jobs: int | None = None) -> None:
         """Decide whether to run so many *cases* that each take *one*; ``agree`` raises where not.

@@ -1,12 +1,17 @@
-"""Runs that are remembered: one workload on one node is simulated once.
+"""Runs that are remembered: one workload is simulated once on nodes that are the same to it.
 
-A run is a pure function of node, workload and the kinds of sharing taken away, so it can be kept by
-the text of all three. Strategies, isolated times, explanations and studies all ask here.
+A run is a pure function of the workload, the kinds of sharing taken away, and the numbers that it
+reads of the node (reads.py). It is kept by the text of the first two, with what it read, and holds
+on every node that has the same there. Strategies, isolated times, explanations, draws and studies
+all ask here.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
+from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
@@ -16,21 +21,24 @@ from c3sim.tasks.plan import kind_of
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
 #: for thousands of runs of a few tasks.
 REMEMBERED = 65536
-REMEMBERED_NODES = 8192
+NODES = 32  # that differ in what one workload reads; the latest that were asked for
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 #: Fields by which a task waits for others.
 WAITS = ("after", "launch_after", "launch_time", "awaits", "peers_late")
-#: Parts of a node that have no say in the times of a task alone which stays within a GPU
-#: (tests/simulation/test_isolated_once.py).
-AROUND_A_GPU = frozenset({"name", "description", "links", "collective_libraries", "scale_out"})
 
 _CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
-_Key = tuple[str, str, frozenset[str], bool, bool]
-_runs: dict[_Key, Run] = {}
+_Key = tuple[str, frozenset[str], bool, bool]
+
+
+class _Known(NamedTuple):
+    node: Node
+    read: Shape
+    run: Run
+
+
+_runs: dict[_Key, list[_Known]] = {}  # the latest last
 _held = 0  # times of tasks in them
-#: by id of a node, which is kept, so that the id stays, and whether only its GPU counts
-_texts: dict[tuple[int, bool], tuple[Node, str]] = {}
 
 
 def run_once(
@@ -40,29 +48,40 @@ def run_once(
     *,
     by_class: bool = False,
     energy: bool = True,
-    around: bool = True,
 ) -> Run:
     """The run of *workload* on *node*, from memory if it was simulated before; *private* and
     *by_class* as in :func:`simulate`. The *energy* of one that is asked for without is not known.
-    Not *around*: what is around a GPU has no say in what is asked for.
     """
     # The parts of a workload that decide its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={*_CONDITIONS})
-    key = (_text(node, around), conditions, private, by_class, energy)
-    run = _runs.get(key)
-    if run is None:
-        run = simulate(node, workload, private=private, by_class=by_class, energy=energy)
-        _remember(key, run)
-    return run
+    key = (conditions, private, by_class, energy)
+    found = _known(key, node)
+    if found is None:
+        seen, reads = watched(node)
+        found = simulate(seen, workload, private=private, by_class=by_class, energy=energy)
+        _remember(key, _Known(node, reads.shape(), found))
+    return found
 
 
-def _remember(key: _Key, run: Run) -> None:
-    """Keep *run*, and the latest of the others as far as there is room."""
+def _known(key: _Key, node: Node) -> Run | None:
+    known = _runs.get(key, [])
+    for place in range(len(known) - 1, -1, -1):
+        if known[place].read.agree(known[place].node, node):
+            known.append(known.pop(place))
+            return known[-1].run
+    return None
+
+
+def _remember(key: _Key, known: _Known) -> None:
+    """Keep *known*, and the latest of the others as far as there is room."""
     global _held
-    _runs[key] = run
-    _held += len(run.times)
+    others = _runs[key] = _runs.pop(key, [])  # it is the latest now
+    others.append(known)
+    _held += len(known.run.times)
+    while len(others) > NODES:
+        _held -= len(others.pop(0).run.times)
     while _held > REMEMBERED and len(_runs) > 1:
-        _held -= len(_runs.pop(next(iter(_runs))).times)
+        _held -= sum(len(each.run.times) for each in _runs.pop(next(iter(_runs))))
 
 
 def undisturbed(node: Node, workload: Workload) -> Run:
@@ -80,30 +99,17 @@ def kinds_of(workload: Workload) -> tuple[str, ...]:
     return (*SHARING, *[STORE_QUEUES] * storing, *[POSTS] * posting)
 
 
-def _text(node: Node, around: bool) -> str:
-    """The whole of *node*, or what counts where nothing *around* a GPU does."""
-    key = id(node), around
-    if key not in _texts:
-        if len(_texts) >= REMEMBERED_NODES:
-            _texts.clear()
-        left_out = None if around else set(AROUND_A_GPU)
-        _texts[key] = (node, node.model_dump_json(exclude=left_out))
-    return _texts[key][1]
-
-
 def forget() -> None:
     """Remember no run any more."""
     global _held
     _runs.clear()
     _held = 0
-    _texts.clear()
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    around = not kind_of(workload.tasks[task]).within_gpu
     own = alone(workload, task, called=ALONE)
-    return run_once(node, own, around=around, energy=False).task(ALONE)
+    return run_once(node, own, energy=False).task(ALONE)
 
 
 def alone(workload: Workload, task: str, called: str | None = None) -> Workload:

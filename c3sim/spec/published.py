@@ -22,6 +22,8 @@ ByName = dict[str, Figure | None]
 class Published(Spec):
     source: str = ""
     note: str = ""
+    first_hand: tuple[str, ...] = ()
+    """claims that the source itself states, by the begin of their text; all others: second hand"""
 
 
 class FreelyPublished(Published):

@@ -34,7 +34,6 @@ TILE = 256  # rows, columns, to count events by before a library has planned
 class GemmKind(Kind[Gemm]):
     """GEMMs."""
 
-    within_gpu: ClassVar[bool] = True
     works: ClassVar[bool] = True
 
     def operator(self, _task: Gemm) -> Operator | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from c3sim.machine.traffic import Traffic
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
@@ -17,8 +16,6 @@ from c3sim.tasks.on_units import OnUnits
 
 class HoldKind(Kind[Hold]):
     """Holds, which occupy compute units as kernels of others do."""
-
-    within_gpu: ClassVar[bool] = True
 
     def events(self, task: Hold, node: Node) -> float:
         return LAUNCH + task.workgroups / (node.gpu.compute_unit_count * RESIDENT)

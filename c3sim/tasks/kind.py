@@ -36,8 +36,6 @@ class Kind(ABC, Generic[T]):
     """A kind of task."""
 
     side: ClassVar[TaskClass] = "compute"
-    within_gpu: ClassVar[bool] = False
-    """whether what is around a GPU has no say in its times alone"""
     works: ClassVar[bool] = False
     """whether it computes for itself, so that a strategy may order and mask it as compute"""
 

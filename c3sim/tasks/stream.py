@@ -49,7 +49,6 @@ def use_of(task: StreamKernel, gpu: Gpu) -> CacheUse:
 class StreamKind(Kind[StreamKernel]):
     """Stream kernels."""
 
-    within_gpu: ClassVar[bool] = True
     works: ClassVar[bool] = True
 
     def use(self, task: StreamKernel, gpu: Gpu) -> CacheUse:

@@ -133,7 +133,7 @@ def test_optimise_leaves_a_front_and_its_picture(cli, search, empty):
     result = cli("optimise", search, "--out", "o", "--jobs", "1")
     assert result.exit_code == 0, result.output
     assert "12 designs tried, " in result.stdout and "(more is better)" in result.stdout
-    assert sorted(files("o")) == ["front.png", "results.parquet"]
+    assert sorted(files("o")) == ["front.png", "results.parquet", "search.png"]
     assert Path("o/front.png").read_bytes().startswith(PNG)
     assert pq.read_table("o/results.parquet").num_rows == 12
 

@@ -47,10 +47,13 @@ def bytes_sent_equal_bytes_received(trial: Trial) -> None:
     for name, task in trial.workload.tasks.items():
         wire = _wire(task, node)
         for source, destination, payload in _transfers(task, node):
-            size, ways = payload / wire, route(node.links.topology, node.gpus, source, destination)
-            hops += size * task.repeat * sum(port != SWITCH_PORTS[1] for _, port in ways)
-            net[source] += size * task.repeat
-            net[destination] -= size * task.repeat
+            size = payload / wire * task.repeat
+            net[destination] -= size
+            if source is None:  # the switch hands on what has passed the sender's port
+                continue
+            ways = route(node.links.topology, node.gpus, source, destination)
+            hops += size * sum(port != SWITCH_PORTS[1] for _, port in ways)
+            net[source] += size
         if isinstance(task, Collective) and task.backend != "dma":
             sent_each = _sent_in_node(node, task, outcome.times[name, 0].detail["algorithm"])
             hops += task.repeat * gpus * sent_each * task.size * _stretch(trial, name)
@@ -90,13 +93,13 @@ def _sent_in_node(node: Node, task: Collective, algorithm: str) -> float:
     if algorithm == "tree":  # the GPU inside that sends most: up and twice down
         return 3.0
     if algorithm == "switch":  # its part to every reader, and the sum of its own to all
-        return (g + 1) / g
+        return (g + 1) / g if task.op == "all_reduce" else 1.0  # all n parts pass each port
     if n == g or algorithm == "hierarchical":
         return SENT[task.op](g)
     return SENT[task.op](n) * (1 - 1 / g if algorithm == "ring" else (g - 1) / (n - 1))
 
 
-def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
+def _transfers(task: object, node: Node) -> list[tuple[int | None, int, float]]:
     """(source, destination, bytes) between GPUs of a node that a task asks of the DMA engines, or
     of a kernel that copies, or stores an equal part at every peer (a GEMM: of whole tiles).
     """
@@ -129,13 +132,20 @@ def _transfers(task: object, node: Node) -> list[tuple[int, int, float]]:
     return []
 
 
-def _moved(command: Command, gpu: int, node: Node) -> list[tuple[int, int, float]]:
-    """(source, destination, bytes) between GPUs of one command of *gpu*."""
+def _moved(command: Command, gpu: int, node: Node) -> list[tuple[int | None, int, float]]:
+    """(source, destination, bytes on the wire) between GPUs of one command of *gpu*; of what a
+    switch hands on to several, the source of the first alone.
+    """
     if command.bytes is None or command.peer == "host":
         return []
     peers = [node.peer(gpu, offset) for offset in command.peers or (command.peer,)]
-    out = [(gpu, peer, command.bytes) for peer in peers]
-    back = [(peer, gpu, command.bytes) for peer in peers]
+    shares = node.gpu.dma_engines.link_efficiency
+    push, pull = (command.bytes / shares.get(way, 1.0) for way in ("push", "pull"))
+    once = command.op == "broadcast" and node.links.multicast
+    out: list[tuple[int | None, int, float]] = [
+        (None if once and number else gpu, peer, push) for number, peer in enumerate(peers)
+    ]
+    back = [(peer, gpu, push if command.op == "swap" else pull) for peer in peers]
     if command.op == "swap":
         return out + back
     return back if command.direction == "pull" else out
@@ -145,9 +155,8 @@ def _wire(task: object, node: Node) -> float:
     """Payload share of the bytes that engines put on a link: of reads from a peer where the
     receiver's engine moves them.
     """
-    if not isinstance(task, Copy | Collective | Stores):
-        return node.gpu.dma_engines.link_efficiency["push"]
-    if isinstance(task, Stores) or (isinstance(task, Copy) and task.executor == "kernel"):
+    by_kernel = isinstance(task, Copy) and task.executor == "kernel"
+    if by_kernel or not isinstance(task, Copy | Collective):  # of commands: _moved
         return 1.0
     given = "pull" if isinstance(task, Copy) and task.source == "peer" else "push"
     return node.gpu.dma_engines.link_efficiency.get(task.direction or given, 1.0)

@@ -1,4 +1,5 @@
-"""Isolated times of equal tasks come from one simulation."""
+"""Isolated times of equal tasks come from one simulation, and so do runs on nodes that differ only
+in what they do not read."""
 
 from __future__ import annotations
 
@@ -6,10 +7,15 @@ import pytest
 from law_nodes import scaled
 
 from c3sim.simulation import runs
+from c3sim.simulation.reads import watched
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import load_hardware, parse_workload
-from c3sim.tasks.plan import KINDS
+from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of
+from c3sim.strategies.table import best_workload
+
+
+def _kept() -> int:
+    return sum(map(len, runs._runs.values()))
 
 
 def test_a_task_is_simulated_once_whatever_its_name() -> None:
@@ -27,7 +33,7 @@ def test_a_task_is_simulated_once_whatever_its_name() -> None:
     workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": tasks})
     runs.forget()
     ends = [runs.isolated(node, workload, name).end for name in workload.tasks]
-    assert len(runs._runs) == 2
+    assert _kept() == 2
     assert ends[0] == ends[2] == ends[4] and ends[1] == ends[3] == ends[5]
 
 
@@ -46,24 +52,61 @@ def test_a_gemm_alone_is_not_simulated_again_where_only_links_differ() -> None:
         other = scaled(node, lambda path, _, by=factor: by if path == "links.bandwidth" else 1.0)
         for name in PAIR:
             runs.isolated(other, workload, name)
-    assert len(runs._runs) == 1 + 3
+    assert _kept() == 1 + 3
 
 
-@pytest.mark.parametrize("node", library.names("node"))
-@pytest.mark.parametrize("kind", sorted(name for name, kind in KINDS.items() if kind.within_gpu))
-def test_what_is_around_a_gpu_has_no_say_in_a_task_within_it(node: str, kind: str) -> None:
-    """Every number of links, libraries of collectives and network halved: the same times."""
-    tasks: dict[str, dict[str, object]] = {
-        "gemm": {"kind": "gemm", "m": 2048, "n": 2048, "k": 2048},
-        "stream": {"kind": "stream", "bytes": "64 MiB"},
-        "hold": {"kind": "hold", "workgroups": 8, "time": "50 us"},
-    }
-    loaded = load_hardware(node).node
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {runs.ALONE: tasks[kind]}})
+@pytest.mark.parametrize("strategy", ["base", "conccl"])
+@pytest.mark.parametrize("node", ["teaching-4", "h200-4"])
+def test_a_number_that_is_not_read_has_no_say(node: str, strategy: str) -> None:
+    """Every number of a node is changed by itself: where a run did not read it, it stays the same
+    to the last digit. A rate of DMA engines is read by who uses them alone.
+    """
+    on = load_hardware(node).node
+    workload = best_workload(
+        strategy, parse_workload({"schema": 1, "name": "w", "node": node, "tasks": PAIR}), on
+    )
+    seen, reads = watched(on)
+    run = simulate(seen, workload, energy=True)
+    assert run == simulate(on, workload, energy=True)
+    unread, shape = set(), reads.shape()
+    for path in paths_of(on, NO_WORKLOAD):
+        other = scaled(on, lambda each, _, path=path: 0.9 if each == path else 1.0)
+        if other != on and shape.agree(on, other):
+            unread.add(path)
+            assert simulate(other, workload, energy=True) == run, path
+    assert ("gpu.dma_engines.bandwidth" in unread) == (strategy == "base")
+    assert "links.bandwidth" not in unread and "gpu.clock.maximum" not in unread
 
-    def halved(path: str, _unit: str) -> float:
-        return 0.5 if path.split(".")[0] in runs.AROUND_A_GPU else 1.0
 
-    other = scaled(loaded, halved)
-    assert other != loaded
-    assert simulate(other, workload).task(runs.ALONE) == simulate(loaded, workload).task(runs.ALONE)
+def test_what_is_asked_of_a_whole_model_is_all_read() -> None:
+    """A text, a copy or a comparison of the links: links of another latency are others."""
+    node = load_hardware("teaching-4").node
+    other = scaled(node, lambda path, _: 0.9 if path == "links.latency" else 1.0)
+    for asks in (
+        lambda links: links.model_dump(),
+        lambda links: links.model_copy(),
+        lambda links: links == node.links,
+        hash,
+        repr,
+        list,
+    ):
+        seen, reads = watched(node)
+        assert seen.links.bandwidth == node.links.bandwidth
+        assert reads.shape().agree(node, other)
+        asks(seen.links)
+        assert not reads.shape().agree(node, other)
+
+
+def test_keys_of_a_mapping_are_read_one_by_one() -> None:
+    """A library that nobody looks up may be another; which libraries there are is read by who goes
+    through them.
+    """
+    node = load_hardware("mi300x-8").node
+    libraries = node.gpu.gemm_libraries
+    fewer = {name: libraries[name] for name in ("hipblaslt",)}
+    other = node.model_copy(update={"gpu": node.gpu.model_copy(update={"gemm_libraries": fewer})})
+    seen, reads = watched(node)
+    assert seen.gpu.gemm_libraries["hipblaslt"].tiles and "none" not in seen.gpu.gemm_libraries
+    assert reads.shape().agree(node, other)
+    assert len(seen.gpu.gemm_libraries) == len(libraries)
+    assert not reads.shape().agree(node, other)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -143,7 +143,23 @@ def unseen_of(loaded: LoadedNode) -> frozenset[str]:
     """Paths of *loaded* whose number no suite notices, stored for this node or for one that takes
     the number from the same file; empty for a node without measurements.
     """
-    paths: set[str] = set()
+    return frozenset(path for path, sight in _sights_of(loaded) if sight["state"] not in NOTICED)
+
+
+def seen_by(loaded: LoadedNode) -> Mapping[str, tuple[str, ...]]:
+    """Path -> the suites that the number was fitted to, else those that notice it, stored as for
+    ``unseen_of``; numbers without any are left out.
+    """
+    found = {path: leaf.suites for path, leaf in loaded.provenance.items() if leaf.suites}
+    for path, sight in _sights_of(loaded):
+        suites = tuple(suite for state in NOTICED for suite in sight[state])
+        if suites:
+            found.setdefault(path, suites)
+    return found
+
+
+def _sights_of(loaded: LoadedNode) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Stored sights of numbers of *loaded*, and of nodes that take them from the same file."""
     for name, sights in stored().items():
         if name == loaded.node.name:
             shared = set(sights)
@@ -156,8 +172,8 @@ def unseen_of(loaded: LoadedNode) -> frozenset[str]:
             }
         else:
             continue
-        paths |= {path for path in shared & set(sights) if sights[path]["state"] not in NOTICED}
-    return frozenset(paths)
+        for path in sorted(shared & set(sights)):
+            yield path, sights[path]
 
 
 def write(

@@ -17,7 +17,7 @@ from c3sim.errors import InputError
 from c3sim.experiments.answer import answer_of
 from c3sim.experiments.answer_tables import answer_tables, most_of, summary_table
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
-from c3sim.experiments.claims import Claim, claim
+from c3sim.experiments.claims import FIRST, SECOND, Claim, claim
 from c3sim.experiments.pairs import classify, isolated_pair
 from c3sim.experiments.papers import sweep
 from c3sim.experiments.papers.sweep import auto_summary, strategy_means
@@ -28,7 +28,7 @@ from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
 from c3sim.spec.study import Study
 
-FLAGS = {"Q": "quoted", "S": "second-hand"}
+FLAGS = {"Q": FIRST, "S": SECOND}
 cases = sweep.cases
 
 
@@ -151,6 +151,8 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             if name in found.strategies and theirs is not None:
                 of = found.strategies[name]
                 more: dict[str, Any] = {"standing": FLAGS.get(flags.get(key, {}).get(name), "")}
+                if key == "max_speedup":
+                    more["decides"] = _best_scenario(found, name)
                 if unit == "%" and name in answers:
                     more |= {"band": of.get("band"), "decides": most_of(answers[name]) or ""}
                 yield claim(f"{key.replace('_', ' ')}, {name}", of[key], theirs, unit=unit, **more)
@@ -159,6 +161,13 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         how = FLAGS.get(each.flag, "")
         span = tuple(each.range) if each.range[0] < each.range[1] else None
         yield claim(each.name, each.predicted, each.published, unit=unit, standing=how, band=span)
+
+
+def _best_scenario(found: StudyResult, name: str) -> str:
+    """Where strategy *name* gains most, and the ideal there."""
+    known = [each for each in found.scenarios if name in each.strategies]
+    most = max(known, key=lambda each: each.strategies[name].speedup)
+    return f"{most.name}, {most.label}: ideal {times(most.ideal_speedup)}"
 
 
 def panels(found: StudyResult) -> list[Panel]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from c3sim.experiments.claims import Claim
+from c3sim.experiments.claims import Claim, standing_of
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.applications import (
     MARGIN,
@@ -145,7 +145,21 @@ def claims(found: StudyResult) -> Iterator[Claim]:
     """Each has to hold in more than half of the draws."""
     for name, part in found.claims.items():
         what = f"{name.replace('_', ' ')}, in draws"
-        yield Claim(what=what, ours=part, low=0.5, unit="%", standing="second-hand")
+        how, why = standing_of(found.published, what), _decides(found, name)
+        yield Claim(what=what, ours=part, low=0.5, unit="%", standing=how, decides=why)
+
+
+def _decides(found: StudyResult, name: str) -> str:
+    """At the middle of the guesses: the application that loses most, or members elsewhere."""
+    rows = [row for row in found.rows if row.node == found.rows[0].node]
+    if name == "adaptive_matches_best_static":
+        of = {row.application: worst_loss([row]) for row in rows}
+        worst = max(of, key=lambda each: of[each])
+        return f"{worst}, loses {of[worst]:.0%}"
+    members = found.published.get("classes", {}).get(name.removesuffix("_as_published"), ())
+    other = {row.application: row["class"] for row in rows}
+    apart = {each: other.get(each) for each in members if f"{other.get(each)}_as_published" != name}
+    return ", ".join(f"{each}: {of}" for each, of in apart.items())
 
 
 def panels(found: StudyResult) -> list[Panel]:

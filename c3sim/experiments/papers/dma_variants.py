@@ -15,7 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.cases import Case, workload_cases
-from c3sim.experiments.claims import Claim, claim
+from c3sim.experiments.claims import Claim, claim, standing_of
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.programs import beside, energies, intervals_of, row_of
 from c3sim.output.kit.grid import Table, remarks, tables_by
@@ -112,8 +112,11 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:
+    """Ratios of times: decided by both sides at both ends of the sizes. Power: by the component."""
+    known = found.published
     for each in found.claims:
-        yield claim(each.what, each.simulated, each.published)
+        more = {"standing": standing_of(known, each.what), "decides": each.decides}
+        yield claim(each.what, each.simulated, each.published, **more)
     power = found.energy.get("published") or {}
     for each in found.energy.get("large", ()):
         over_rccl = each.variant == "pcpy"
@@ -123,7 +126,24 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             what = f"{each.collective}, {each.variant}: power saved over "
             ends = None if saving["low"] is None else (saving["low"], saving["high"])
             where = "compute units" if over_rccl else "pcpy"
-            yield claim(what + where, saving["saving"], theirs, unit="%", band=ends)
+            more = {"standing": standing_of(known, what), "decides": _component(found, each)}
+            yield claim(what + where, saving["saving"], theirs, unit="%", band=ends, **more)
+
+
+def _component(found: StudyResult, of: Row) -> str:
+    """The component that saves most power, over what *of* is compared with; largest buffer."""
+    rows = [row for row in found.energy.rows if row.collective == of.collective]
+    row = max(rows, key=lambda each: each.size_bytes)
+    mine = row.variants[of.variant]
+    other = row.rccl if of.variant == "pcpy" else row.variants["pcpy"]
+
+    def watts(each: Row, name: str) -> float:
+        """Per GPU."""
+        return float(each.energy.get(name, 0.0) / each.energy_j * each.power_w_per_gpu)
+
+    saved = {name: watts(other, name) - watts(mine, name) for name in other.energy}
+    most = max(saved, key=lambda name: abs(saved[name]))
+    return f"{most}: {saved[most]:+.0f} of {other.power_w_per_gpu:.0f} W"
 
 
 def panels(found: StudyResult) -> list[Panel]:

@@ -142,6 +142,7 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 def claims(found: StudyResult) -> Iterator[Claim]:
     """Each claim on every node; a change of no known size has to be above 0."""
+    decides = {(row.node, row.configuration): _largest(row) for row in found.rows}
     for each in found.claims:
         low = 0.0 if each.of == "change" and each.low is None else each.low
         unit = "x" if each.of == "speedup" else "%"
@@ -149,7 +150,15 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         for node, ours in each.simulated.items():
             what = f"{each.text}: {where}, {node}"
             ends = {"low": low, "high": each.high}
-            yield Claim(what=what, ours=ours, unit=unit, standing=each.standing, **ends)
+            more = {"standing": each.standing, "decides": decides[node, each.configuration]}
+            yield Claim(what=what, ours=ours, unit=unit, **more, **ends)
+
+
+def _largest(row: Row) -> str:
+    """The three classes that take most of the time of kernels."""
+    most = sorted(row.shares, key=lambda name: -row.shares[name])[:3]
+    host = ["bound by launches"] * row.host_bound
+    return ", ".join([*(f"{name} {row.shares[name]:.0%}" for name in most), *host])
 
 
 def panels(found: StudyResult) -> list[Panel]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.experiments.cases import Case
-from c3sim.experiments.claims import Claim
+from c3sim.experiments.claims import Claim, standing_of
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.pieces import FOUR, SERIAL, SHARDS, cases_of, pieces_of, row_of
 from c3sim.experiments.trees import scored
@@ -107,13 +107,38 @@ def claims(found: StudyResult) -> list[Claim]:
     ours |= {"shards": found.shards_slower}
     score = found.heuristic
     ours |= {"heuristic": score.hit_rate if score else None}
+    decides = _decides(found)
     made = []
     for each in found.published.get("claims", ()):
         unit = "%" if each["of"] == "heuristic" else "x"
         number = each["value"].removeprefix("up to ").split()[0].rstrip("x,")
         low = float(number) / 100 if unit == "%" else float(number)
-        made.append(Claim(what=each["text"], ours=ours[each["of"]], low=low, high=low, unit=unit))
+        how = standing_of(found.published, each["text"])
+        more: Any = {"unit": unit, "standing": how, "decides": decides.get(each["of"], "")}
+        made.append(Claim(what=each["text"], ours=ours[each["of"]], low=low, high=low, **more))
     return made
+
+
+def _decides(found: StudyResult) -> dict[str, str]:
+    """The scenario in which most is reached, and what bounds it there; the rule that is learnt."""
+    first = [row for row in found.scenarios if row.by == found.scenarios[0].by]
+    most = max(first, key=lambda row: row.schedules[row.best].speedup)
+    near = max(first, key=lambda row: row.ideal_speedup)
+    best = most.schedules[most.best]
+    lost = f"{percent(best.decomposition_loss)} and {percent(best.contention_loss)} %"
+    said = {
+        "ideal": f"{near.gemm}, {near.collective}: {1e3 * near.gemm_s:.3g} ms of GEMM,"
+        f" {1e3 * near.move_s:.3g} of transfer",
+        "speedup": f"{most.gemm}, {most.collective}, {most.best} in {best.pieces}: cutting and"
+        f" contention lose {lost} of serial",
+    }
+    slow = [row for row in first if "shards_slower" in row]
+    if slow:
+        worst = max(slow, key=lambda row: row.shards_slower)
+        said["shards"] = f"{worst.gemm}, {worst.collective}: one link at a time, as long alone"
+    if found.heuristic:
+        said["heuristic"] = f"the rule is: {found.heuristic.rule}"
+    return said
 
 
 def panels(found: StudyResult) -> list[Panel]:

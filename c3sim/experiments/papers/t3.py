@@ -14,7 +14,7 @@ an interval only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, geometric_mean
 from typing import Any
 
@@ -22,7 +22,7 @@ from pydantic import Field
 
 from c3sim.experiments.bands import draws_within, ends_of
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
-from c3sim.experiments.claims import Claim, claim
+from c3sim.experiments.claims import Claim, claim, standing_of
 from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects import sub_layer
@@ -207,6 +207,11 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:
+    for each in _claims(found):
+        yield replace(each, standing=standing_of(found.published, each.what))
+
+
+def _claims(found: StudyResult) -> Iterator[Claim]:
     """Speedups by size of the node, steps, bytes and the reduce-scatter near memory."""
     known = found.published
     rows = [row for row in found.rows if not row.beyond] or found.rows
@@ -254,9 +259,11 @@ def _traffic(rows: Sequence[Row], known: Mapping[str, Any]) -> Iterator[Claim]:
     for tp, of_tp in sorted(grouped(rows, lambda row: row.tp).items()):
         theirs = known.get("rs_reads", {}).get(f"tp {tp}")
         what = f"reads of the reduce-scatter, TP {tp}, times fewer"
-        yield claim(what, fewer(of_tp, "rs_reads"), theirs)
+        why = f"chunks that are read: {2 * tp - 1} in sequence, {tp - 2}"
+        yield claim(what, fewer(of_tp, "rs_reads"), theirs, decides=why)
     writes = 1 / fewer(rows, "gemm_writes", "rs_writes")
-    yield claim("writes of GEMM and reduce-scatter", writes, known.get("writes"))
+    why = "of N GPUs: 2 N - 1 chunks in sequence, 2 N - 2"
+    yield claim("writes of GEMM and reduce-scatter", writes, known.get("writes"), decides=why)
     reads = fewer(rows, "gemm_reads")
     what = "reads of the GEMM, times fewer"
     yield claim(what, reads, known.get("gemm_reads"), decides=cache)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from c3sim.experiments.cases import Case, collective_of
 from c3sim.experiments.study import Row, grouped
 from c3sim.machine.energy import IDLE, by_component
+from c3sim.output.kit.text import size
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone, run_once
 from c3sim.spec.hardware import Node
@@ -226,14 +227,28 @@ def beside(rows: Sequence[Row], published: Mapping[str, float]) -> Iterator[Row]
     for key, theirs in published.items():
         ratio = RATIOS[key]
         known = [
-            {"pcpy": row.variants["pcpy"], "best": row.variants[row.best], "rccl": row.rccl}
+            {
+                "pcpy": row.variants["pcpy"],
+                "best": row.variants[row.best],
+                "rccl": row.rccl,
+                "bytes": row.size_bytes,
+            }
             for row in rows
             if ratio.of in ("", row.collective) and (row.size_bytes >= SMALL) is ratio.large
         ]
         values = [row[ratio.over].time_us / row[ratio.under].time_us for row in known]
         if values:
             ours = ratio.reduce(values)
-            yield Row(claim=key, what=ratio.what, published=theirs, simulated=ours)
+            ends = sorted(known, key=lambda row: float(row["bytes"]))
+            decides = "; ".join(_ends(row, ratio) for row in (ends[0], ends[-1]))
+            of = {"published": theirs, "simulated": ours, "decides": decides}
+            yield Row(claim=key, what=ratio.what, **of)
+
+
+def _ends(row: Mapping[str, Any], ratio: Ratio) -> str:
+    """Both sides of *ratio* at the size of *row*."""
+    times = (f"{row[side].time_us:.3g}" for side in (ratio.over, ratio.under))
+    return f"{size(row['bytes'])}: {' over '.join(times)} us"
 
 
 def row_of(case: Case) -> Row:

@@ -23,6 +23,7 @@ from c3sim.importers.workloads.build import (
     shorten,
 )
 from c3sim.importers.workloads.trace import Trace, read_chakra, read_trace
+from c3sim.importers.workloads.translate import translate
 from c3sim.result import Span, Timeline
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
@@ -36,13 +37,16 @@ ENDINGS = (".json", ".json.gz", ".et")
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """*text*: the YAML file; *node*: what it was read for."""
+    """*text*: the YAML file of *workload*; *node*: what it was read for; *moved*: the wall time
+    [us] on the node that it was translated to, if it was.
+    """
 
     node: Node
     built: Built
     workload: Workload
     text: str
     replay: Replay
+    moved: float | None = None
 
 
 def import_iteration(
@@ -54,20 +58,19 @@ def import_iteration(
     trace: bool = False,
     large: bool = False,
     agree: Callable[[Effort], None] = lambda effort: None,
+    other: Node | None = None,
 ) -> Imported:
     """One iteration of the traces in *paths*: files, or folders of them; *side*: what Chakra traces
     among them lack; *trace*: keep the timeline of the replay; *large*: read long files too; *agree*
-    is told what the replay takes, and raises where that is too much. Raises InputError or
-    InputErrors.
+    is told what the replay takes, and raises where that is too much; *other*: the node that it is
+    translated to behind the replay. Raises InputError or InputErrors.
     """
-    files = trace_files(paths)
     given = read_side(side)
-    traces = [_read(path, node, given, large=large) for path in files]
-    ranks = [each.rank for each in traces]
-    if len(set(ranks)) < len(ranks):
-        numbers = ", ".join(str(rank) for rank in ranks)
-        raise InputError(f"got traces of ranks {numbers}; must be one of each rank of one job")
-    built = build(sorted(traces, key=lambda each: each.rank), node, wanted)
+    built = build(
+        _in_order([_read(path, node, given, large=large) for path in trace_files(paths)]),
+        node,
+        wanted,
+    )
     workload = _checked(built, node)
     agree(effort_of(workload, node))
     found = replay(built, workload, node, trace=trace)
@@ -78,9 +81,28 @@ def import_iteration(
         _hold(built, node, first)
         workload = _checked(built, node)
         found = replay(built, workload, node, trace=trace)
+    moved = None
+    if other is not None:
+        translate(built, node, other)
+        workload = _checked(built, other)
+        moved = _wall(simulate(other, workload))
     return Imported(
-        node=node, built=built, workload=workload, text=workload_text(built), replay=found
+        node=node,
+        built=built,
+        workload=workload,
+        text=workload_text(built),
+        replay=found,
+        moved=moved,
     )
+
+
+def _in_order(traces: Sequence[Trace]) -> list[Trace]:
+    """*traces* by rank. Raises InputError: a rank has two."""
+    ranks = [each.rank for each in traces]
+    if len(set(ranks)) < len(ranks):
+        numbers = ", ".join(str(rank) for rank in ranks)
+        raise InputError(f"got traces of ranks {numbers}; must be one of each rank of one job")
+    return sorted(traces, key=lambda each: each.rank)
 
 
 def _full_clock(built: Built, node: Node) -> Run:
@@ -202,10 +224,15 @@ def replay(built: Built, workload: Workload, node: Node, *, trace: bool = False)
     keep its timeline.
     """
     run = simulate(node, workload, trace=trace, energy=True)
-    wall = 1e6 * (run.end - min(times.start for times in run.times.values()))
+    wall = _wall(run)
     if not built.timed:
         return Replay(run=run, wall=wall, error=0.0, apart=())
     return Replay(run=run, wall=wall, error=wall / built.wall - 1.0, apart=_apart(built, run))
+
+
+def _wall(run: Run) -> float:
+    """From the first task's start to the end [us]."""
+    return 1e6 * (run.end - min(times.start for times in run.times.values()))
 
 
 def _apart(built: Built, run: Run) -> tuple[Apart, ...]:

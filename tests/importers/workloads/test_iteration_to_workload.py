@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from kineto_case import MadeTrace
 
+from c3sim.errors import InputError
 from c3sim.importers.workloads.build import Built, build
 from c3sim.importers.workloads.imported import replay
 from c3sim.importers.workloads.trace import read_trace
+from c3sim.importers.workloads.translate import translate
+from c3sim.models.memory import memory_given
 from c3sim.simulation.runs import isolated
+from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.workload import Workload
 
@@ -264,3 +268,33 @@ def test_the_text_loads_as_what_was_built(tmp_path) -> None:
             got = json.loads(task.model_dump_json())[key]
             same = got == (pytest.approx(value, rel=1e-4) if isinstance(value, float) else value)
             assert same, (name, key)
+
+
+def test_a_translated_iteration_is_of_the_other_nodes_libraries() -> None:
+    """From two H200 to eight MI300X. The addition moves 96 MiB, a third of them stores, and takes
+    what memory takes: from one GPU's to the other's time goes with what memory gives. A kernel of
+    4 B keeps its time. Collectives stay among two GPUs: four pairs of the node.
+    """
+    made = two_layers()
+    made.kernel(ADD, 1700, 2, called=1660, operator="aten::fill_", dims=[[1]], **SHAPE)
+    found, other = built(made), load_hardware("mi300x-8").node
+    before = {name: dict(task) for name, task in found.workload["tasks"].items()}
+    translate(found, NODE, other)
+    after = found.workload["tasks"]
+    assert "library" not in after["gemm_1"] and "backend" not in after["all_gather_3"]
+    assert after["all_gather_3"]["group"] == 2
+    faster = memory_given(other.gpu, 1 / 3) / memory_given(NODE.gpu, 1 / 3)
+    assert before["add_2"]["time"] / after["add_2"]["time"] == pytest.approx(faster, rel=1e-9)
+    (last,) = [name for name in after if name.endswith("_6")]
+    assert after[last]["time"] == before[last]["time"]
+    check_on_node(Workload.model_validate(found.workload), other)
+    assert any("hipblaslt" in guess for guess in found.guesses)
+    assert found.workload["node"] == "mi300x-8"
+
+
+def test_collectives_of_eight_do_not_fit_two() -> None:
+    made = MadeTrace()
+    made.gather(1000, 300, mib=64, ranks=8, called=10)
+    with pytest.raises(InputError, match="has 2 GPUs, the trace's collectives are among 8"):
+        eight = load_hardware("h200-8").node
+        translate(build([read_trace(made.text(), "made.json")], eight, None), eight, NODE)

@@ -1,0 +1,74 @@
+"""Screening, against functions of which the effects are known by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.experiments.bands import Parameter, Sampler
+from c3sim.experiments.jobs import Workers
+from c3sim.experiments.points import PointRunner
+from c3sim.experiments.screening import Screening, screen
+from c3sim.experiments.setup import Setup
+from c3sim.spec.reading.loading import load_hardware, load_workload
+
+NODE = load_hardware("mi300x-8")
+PAIR = load_workload("gemm-beside-all-gather")
+COUNT = 64  # parameters: 32 of memory, 32 of links
+
+PARAMETERS = [
+    Parameter(path=path, value=0.5, low=0.0, high=1.0, unit="", whole=False, fitted=False)
+    for part in ("gpu.hbm", "links.rate")
+    for path in (f"{part}.p{number:02d}" for number in range(COUNT // 2))
+]
+
+
+@pytest.fixture
+def screened(monkeypatch):
+    """Runs nothing: the output is 10 plus the weighted sum of the parameters."""
+
+    def make(weights: dict[str, float], runs: int) -> tuple[Screening, list[int]]:
+        ran: list[int] = []
+
+        def row(self, scenario, strategy, settings):
+            ran.append(1)
+            at = dict(settings)
+            value = 10 + sum(weight * at.get(path, 0.5) for path, weight in weights.items())
+            return {"y": value, "error": None}
+
+        monkeypatch.setattr(PointRunner, "row", row)
+        monkeypatch.setattr("c3sim.experiments.points._runners", {})
+        setup = Setup(node=NODE.node, workloads={"w": PAIR}, settings={"w": {}}, outputs=("y",))
+        sampler = Sampler(setup=setup, strategy="base", workers=Workers(jobs=1))
+        return screen(sampler, PARAMETERS, "y", runs=runs), ran
+
+    return make
+
+
+def test_one_of_many_is_found_by_halving(screened):
+    """2 groups, then 5 halvings of 32: 1 + 2 x 2 + 5 x 4 = 25 runs, where one at a time takes 129.
+    The other 63 are seen not to matter, in groups.
+    """
+    found, ran = screened({"links.rate.p17": 3.0}, 25)
+    assert [(each.name, each.swing) for each in found.single] == [("links.rate.p17", 3.0)]
+    assert found.groups == [] and found.idle == 63 and found.count == 64
+    assert found.runs == len(ran) == 25
+    assert found.share(found.single[0]) == pytest.approx(1.0)
+    assert found.spread == pytest.approx(3 / 12**0.5)  # of a uniform variable 3 wide
+
+
+def test_effects_of_opposite_sign_do_not_hide_each_other(screened):
+    """p02 and p03 share every group down to a pair: together they move y by 3.5 or by 0.5."""
+    found, _ = screened({"gpu.hbm.p02": 2.0, "gpu.hbm.p03": -1.5, "links.rate.p30": 1.0}, 96)
+    swings = {each.name: each.swing for each in found.single}
+    assert swings == pytest.approx({"gpu.hbm.p02": 2, "gpu.hbm.p03": 1.5, "links.rate.p30": 1})
+    assert list(swings) == ["gpu.hbm.p02", "gpu.hbm.p03", "links.rate.p30"]
+
+
+def test_what_runs_do_not_suffice_for_stays_a_group(screened):
+    """Both halves of both groups matter; after two pairs and no halving nothing is told apart."""
+    found, ran = screened({each.path: 1.0 for each in PARAMETERS}, 6)
+    assert [each.name for each in found.groups] in (
+        ["gpu.hbm.* (32)", "links.rate.* (32)"],
+        ["links.rate.* (32)", "gpu.hbm.* (32)"],
+    )
+    assert found.single == [] and len(ran) == 5
