@@ -1,4 +1,4 @@
-"""Draws docs/img/fewer-units.png and prints the tables of decision 80: kernels alone on fewer and
+"""Draws docs/img/fewer-units.png and prints the tables of decision 75: kernels alone on fewer and
 fewer compute units, from records of suites that were measured so.
 
 python tools/fewer_units.py
