@@ -61,7 +61,8 @@ def test_the_band_of_a_run_draws_what_has_an_interval():
 
 def test_unseen_numbers_of_a_shared_file_are_those_of_the_node_that_was_run():
     of_two = unseen_of(load_hardware("h200-2"))
-    assert of_two and unseen_of(load_hardware("h200-8")) == of_two
+    of_eight = {p for p in unseen_of(load_hardware("h200-8")) if ".deepep." not in p}  # eight alone
+    assert of_two and of_eight == of_two
     assert unseen_of(load_hardware("teaching-4")) == frozenset()
 
 
