@@ -76,7 +76,8 @@ def sensitivity(
     progress: Watcher | None = None,
 ) -> Sensitivity:
     """Effects of the node's uncertain numbers on *output* of a study or a workload, the largest
-    first: a row of ``to_frame()`` each. Options as those of ``c3sim sensitivity``.
+    first: a row of ``to_frame()`` each. Options as those of ``c3sim sensitivity``, which screens
+    iterations; here all of their parameters are varied, which takes minutes.
     """
     from c3sim.experiments.bands import Sampler, parameters_of
     from c3sim.experiments.jobs import Workers

@@ -174,7 +174,7 @@ def test_the_other_questions_from_python():
     moved = c3sim.sensitivity(
         "gemm-beside-all-gather", samples=2, top=1, band_samples=2, jobs=1
     ).to_frame()
-    assert (moved["swing"].diff().dropna() <= 0).all()
+    assert len(moved) > 1 and (moved["swing"].diff().dropna() <= 0).all()
     judged = c3sim.validate(suite="h200_priority", jobs=1).to_frame()
     assert {name for name, _ in judged.index} == {"h200_priority"}
     traces = Path(__file__).parent / "importers" / "data" / "fsdp_forward_h200x2"

@@ -111,8 +111,8 @@ class CollectiveKind(EngineKind[Collective]):
         # every GPU asks engines for the same; but of a swap one GPU of each pair does, and in
         # groups of some of a node engines go to peers at other places of it for each GPU
         placed["foldable"] = task.variant != "swap" and inside.size in (1, node.gpus)
-        size = task.size / (node.gpus if group is None else group.size)
-        copy = Copy(kind="copy", bytes=size, destination="gpu", gpus="all")
+        own_part = task.size / ranks_in(node, task)
+        copy = Copy(kind="copy", bytes=own_part, destination="gpu", gpus="all")
         if not (task.out_of_place and by_units(node, scene.workload, copy)):
             return how(**placed)
         shape = GridShape(node.gpu.compute_unit_count, scene.mask(task.stream))
