@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from c3sim.output.kit.look import INK, colours, panel, save, style
+from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.record import Record
-from c3sim.spec.workload import Gemm, StreamKernel, parse_cu_mask
+from c3sim.spec.workload import Gemm, StreamKernel
 from c3sim.validation.compare.measurements import merge
 from c3sim.validation.compare.record_files import PACKAGED, load
 

@@ -27,7 +27,6 @@ from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.spec.hardware import Node
-from c3sim.spec.operands import operand_bytes
 from c3sim.spec.workload import Task, Workload
 from c3sim.strategies.rewrites import baseline, collectives
 from c3sim.strategies.table import Best, best_candidate, strategy_name
@@ -82,7 +81,7 @@ def evaluate_run(
         ideal_speedup=shared.ideal_speedup,
         speedup=shared.speedup,
         fraction_of_ideal=shared.fraction,
-        memory_bytes=sum(map(operand_bytes, given.tasks.values())),
+        memory_bytes=sum(task.operand_bytes for task in given.tasks.values()),
         energy_j=run.energy,
         tasks={
             name: _task_result(node, name, task, run, alone[name])

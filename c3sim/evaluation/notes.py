@@ -10,7 +10,6 @@ from c3sim.evaluation.trust import conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
-from c3sim.spec.operands import operand_bytes
 from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import REDUCTIONS, staying_note
 from c3sim.strategies.table import Best, Candidate, exhaustive
@@ -69,7 +68,10 @@ def notes(on: Noted) -> tuple[str, ...]:
 
 def _memory(workload: Workload, node: Node) -> Iterator[str]:
     """A warning where the tasks do not fit side by side: together, if no two share a buffer."""
-    needed, capacity = sum(map(operand_bytes, workload.tasks.values())), node.gpu.hbm.capacity
+    needed, capacity = (
+        sum(task.operand_bytes for task in workload.tasks.values()),
+        node.gpu.hbm.capacity,
+    )
     if needed > capacity:
         yield (
             f"warning: tasks work on {needed / 2**30:.4g} GiB per GPU, which has"

@@ -28,8 +28,9 @@ from c3sim.processes.signals import Callback, HostThread, Signals
 from c3sim.result import Span
 from c3sim.spec.hardware import Kernels, Node
 from c3sim.spec.host import HostProfile
+from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.task import Posting, TaskBase, TaskClass
-from c3sim.spec.workload import After, Stream, Workload, parse_cu_mask
+from c3sim.spec.workload import After, Stream, Workload
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class Pair:
     @property
     def adds(self) -> bool:
         """True if engines scatter and a kernel adds, as engines only copy."""
-        return self.move.op == "reduce_scatter" and self.by_engines
+        return self.move.scattered
 
 
 KINDS: set[type] = {Gemm, Collective}
@@ -193,9 +193,7 @@ def whole(workload: Workload) -> Workload:
     """*workload* with its pair in one piece. Engines do not add, so their reduce-scatter is a
     schedule of one piece: they scatter and a kernel adds.
     """
-    adds = any(
-        isinstance(task, Collective) and task.op == "reduce_scatter" and task.backend == "dma"
-        for task in workload.tasks.values()
-    )
+    tasks = workload.tasks.values()
+    adds = any(isinstance(task, Collective) and task.scattered for task in tasks)
     schedule = Schedule.model_validate({"pieces": 1}) if adds else None
     return workload.model_copy(update={"schedule": schedule})

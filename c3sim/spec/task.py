@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -46,6 +46,33 @@ class TaskBase(Spec):
     launch_after: tuple[str, ...] = ()
     """tasks that the host thread waits for before it launches this one (a synchronisation)"""
 
+    tiled: ClassVar[bool] = False
+    """whether others may wait for shares of its tiles"""
+    owned: ClassVar[bool] = False
+    """whether its tiles belong to GPUs of the node"""
+
+    @property
+    def operand_bytes(self) -> float:
+        """Bytes [B] of a GPU's memory that it works on. 0 of a kernel of any kind: its bytes are
+        traffic.
+        """
+        return 0.0
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """Tasks whose tiles its own wait for, inside the kernel."""
+        return ()
+
+    @property
+    def released(self) -> int:
+        """Number of chunks that it releases one by one."""
+        return 0
+
+    @property
+    def of_first_gpu(self) -> bool:
+        """True if the first GPU alone executes it."""
+        return False
+
     def at_any_time(self) -> Self:
         """It without what it waits for, in which pieces of equal work differ."""
         return self.model_copy(update={"after": (), "launch_after": ()})
@@ -58,6 +85,10 @@ class KernelBase(TaskBase):
     """GEMMs, kernels and stores whose tiles its own wait for, by flags inside the kernel: a tile
     begins once the same share of theirs has finished. Its workgroups keep their places meanwhile"""
 
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        return self.awaits
+
 
 #: The way of a store: it stays in caches until a release writes them back; it goes
 #: through them; it passes by them.
@@ -69,6 +100,9 @@ TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
 
 class AtOwners(KernelBase):
     """A kernel whose results may belong to all GPUs of the node, in equal parts."""
+
+    tiled = True
+    owned = True
 
     results: Literal["here", "peers"] = "here"
     """peers: what it makes belongs to all GPUs in equal parts, and each tile is stored at its
@@ -94,6 +128,11 @@ class EngineTask(TaskBase):
     (lanes; of NICs a workgroup for each peer); with a *stream*: by a kernel of one workgroup that
     the stream launches for it; left out: by the host, or a trigger. To a NIC it is a put, and a
     flag that the order of the queue keeps behind it"""
+
+    @property
+    def carrier(self) -> str:
+        """Engines (dma), NICs (nic), or who else carries it out."""
+        return "dma"
 
 
 TaskClass = Literal["compute", "communication", "host"]
@@ -236,6 +275,8 @@ class Stores(TaskBase):
     It keeps its place until the last store is out. ``after`` may name a share of its tiles.
     """
 
+    tiled = True
+
     kind: Literal["stores"]
     bytes: Bytes
     """that each GPU stores at its peers in all"""
@@ -255,6 +296,10 @@ class Stores(TaskBase):
     tile: Bytes | None = None
     """bytes between two publications: of a tile, a block, a group of tiles; left out: all of the
     workgroup's"""
+
+    @property
+    def operand_bytes(self) -> float:
+        return self.bytes
 
 
 class Command(Spec):

@@ -218,6 +218,15 @@ class Gemm(AtOwners):
     finds them in the shared cache as far as all that it touches fits there"""
     cache: OperandPolicy = OperandPolicy()
 
+    @property
+    def operand_bytes(self) -> float:
+        elements = self.m * self.k + self.k * self.n + self.m * self.n
+        return float(elements * DTYPE_BYTES[self.dtype] * self.batch)
+
+
+#: Pattern of a stream kernel -> arrays read, written.
+ARRAYS = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
+
 
 class StreamKernel(KernelBase):
     """A kernel that goes over memory *passes* times, computing on it as it does: read, write, copy
@@ -249,6 +258,10 @@ class StreamKernel(KernelBase):
     """that a workgroup claims; left out: with workgroups all of a unit, as the probe's kernels of
     so many do, without none"""
     cache: CachePolicy = CachePolicy()
+
+    @property
+    def operand_bytes(self) -> float:
+        return float(sum(ARRAYS[self.pattern]) * self.bytes)
 
 
 class Hold(TaskBase):
@@ -322,6 +335,23 @@ class Collective(EngineTask):
     cache: TransferPolicy = TransferPolicy()
 
     @property
+    def operand_bytes(self) -> float:
+        return self.size
+
+    @property
+    def released(self) -> int:
+        return self.chunks
+
+    @property
+    def carrier(self) -> str:
+        return self.backend or "a library"
+
+    @property
+    def scattered(self) -> bool:
+        """True if engines scatter and a kernel adds, as engines only copy."""
+        return self.op == "reduce_scatter" and self.backend == "dma"
+
+    @property
     def on_engines(self) -> bool:
         """True if DMA engines carry it."""
         return self.backend == "dma" or self.by == "engines"
@@ -363,6 +393,18 @@ class Copy(EngineTask):
     """who executes it: the first GPU, or every one"""
     cache: TransferPolicy = TransferPolicy()
 
+    @property
+    def operand_bytes(self) -> float:
+        return self.bytes
+
+    @property
+    def carrier(self) -> str:
+        return self.executor
+
+    @property
+    def of_first_gpu(self) -> bool:
+        return self.gpus == "first"
+
 
 class Commands(EngineTask):
     """A program for the DMA engines: every queue runs its commands in order. Peers are numbered
@@ -373,6 +415,10 @@ class Commands(EngineTask):
     program: tuple[Command, ...] = Field(min_length=1, max_length=100_000)
     gpus: Literal["all", "first"] = "all"
     """who runs it: every GPU, or the first one"""
+
+    @property
+    def of_first_gpu(self) -> bool:
+        return self.gpus == "first"
 
 
 class HostTask(TaskBase):
@@ -407,7 +453,7 @@ class Workload(Spec):
     """a collective that feeds a GEMM, or a GEMM that feeds a collective, in pieces"""
 
 
-# Small grammars of workload files: after, order of tasks, CU masks
+# Small grammars of workload files: after, order of tasks
 
 
 _AFTER = re.compile(
@@ -415,7 +461,6 @@ _AFTER = re.compile(
     r"|\.chunk\[(?P<chunk>\d+)\])?"
 )
 _AFTER_ALLOWED = "write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"
-_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,34 +496,3 @@ def parse_after(text: str) -> After:
 def task_order(workload: Workload) -> tuple[str, ...]:
     """Tasks in the order the host launches them; those of one stream run in this order."""
     return workload.host.order or tuple(workload.tasks)
-
-
-def parse_cu_mask(mask: str | int | None, cus: int) -> tuple[int, ...]:
-    """Bits of a CU mask, sorted: a count (the first n), ranges such as ``"0-271,280"``, or None
-    (all *cus*).
-
-    Raises InputError for an empty mask, bits that are not there, and text that is no ranges.
-    """
-    allowed = f"bits are 0 to {cus - 1}, as in '0-{cus - 1}'"
-    if mask is None:
-        return tuple(range(cus))
-    if isinstance(mask, int):
-        if not 1 <= mask <= cus:
-            raise InputError(f"mask of {mask} compute units; must be 1 to {cus}")
-        return tuple(range(mask))
-    bits: set[int] = set()
-    if not mask.strip():
-        raise InputError(f"mask {mask!r} has no compute unit; {allowed}")
-    for part in mask.split(","):
-        match = _RANGE.fullmatch(part)
-        if not match:
-            raise InputError(f"{part!r} in mask {mask!r} is no bit or range; {allowed}")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if first > last:
-            raise InputError(f"{part!r} in mask {mask!r} runs backwards; {allowed}")
-        if last >= cus:
-            raise InputError(
-                f"{part!r} in mask {mask!r} is beyond the last compute unit; {allowed}"
-            )
-        bits.update(range(first, last + 1))
-    return tuple(sorted(bits))

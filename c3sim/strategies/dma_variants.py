@@ -34,7 +34,7 @@ from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import alone as without_others
 from c3sim.simulation.runs import isolated
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.checks.on_node import NEEDS
+from c3sim.spec.reading.checks.collective import NEEDS
 from c3sim.spec.workload import Collective, Workload
 from c3sim.strategies.rewrites import collective_of, compute_tasks, on_engines, with_tasks
 from c3sim.tasks.plan import kind_of, plan

@@ -14,8 +14,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
-from c3sim.spec.operands import ARRAYS
-from c3sim.spec.workload import StreamKernel
+from c3sim.spec.workload import ARRAYS, StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 from c3sim.tasks.on_units import OnUnits, one_per_tile, own_rate, plain_claim, surviving_share
 

@@ -11,8 +11,7 @@ from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.gemm import plan_gemm
 from c3sim.spec.hardware import Node
-from c3sim.spec.operands import ARRAYS
-from c3sim.spec.workload import DTYPE_BYTES, Gemm, StreamKernel
+from c3sim.spec.workload import ARRAYS, DTYPE_BYTES, Gemm, StreamKernel
 
 
 @law()

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.models.memory import load_behind, load_of, memory_given, served_share
-from c3sim.spec.operands import ARRAYS
 from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.workload import ARRAYS
 
 GPU = load_hardware("mi300x-8").node.gpu
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from c3sim.spec.workload import After, parse_after, parse_cu_mask
+from c3sim.spec.masks import parse_cu_mask
+from c3sim.spec.workload import After, parse_after
 
 NO_DEPENDENCY = (
     "is not a dependency; write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"

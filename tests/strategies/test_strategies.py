@@ -5,9 +5,10 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.simulation.runs import isolated
+from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Workload, parse_cu_mask, task_order
+from c3sim.spec.workload import Workload, task_order
 from c3sim.strategies.heuristics import recommend, sp_estimate
 from c3sim.strategies.rewrites import baseline, is_memory_bound, reserved, splits, staying_note
 from c3sim.strategies.table import STRATEGIES, candidates_of, exhaustive

@@ -21,17 +21,9 @@ from statistics import median
 from typing import NamedTuple
 
 from c3sim.spec.hardware import Node
-from c3sim.spec.operands import ARRAYS
+from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.record import Record
-from c3sim.spec.workload import (
-    DTYPE_BYTES,
-    Collective,
-    Copy,
-    Gemm,
-    StreamKernel,
-    Workload,
-    parse_cu_mask,
-)
+from c3sim.spec.workload import ARRAYS, DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Workload
 
 from .measurements import FigureKey, measured_figures
 

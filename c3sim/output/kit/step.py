@@ -71,7 +71,7 @@ def step_of(tasks: Mapping[str, TaskResult]) -> Step:
     changes = sorted(
         (time, change, class_of(task))
         for task in tasks.values()
-        if task.kind != "host"
+        if class_of(task) != "host"
         for time, change in ((task.start_s, 1), (task.end_s, -1))
     )
     parts: dict[str, float] = {}

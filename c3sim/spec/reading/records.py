@@ -19,9 +19,10 @@ from c3sim.spec.reading.files import LARGEST_DATA, display, read_text
 from c3sim.spec.reading.mistakes import raise_all, read
 from c3sim.spec.record import Record, record_id
 from c3sim.spec.words import unknown_errors
-from c3sim.spec.workload import Collective, Gemm, Hold
+from c3sim.spec.workload import Collective, Gemm, Hold, Task
 
 FRAMEWORKS = "validation/frameworks/"  # in the source of records of loops
+GATHER = "all_gather"
 
 
 def load_records(*files: str | Path) -> list[Record]:
@@ -72,33 +73,35 @@ def _with_observed(record: Record) -> Record:
     own for what an all-gather gives: out of place.
     """
     if FRAMEWORKS in record.source and record.workload.host.loop is not None:
-        return _out_of_place(record)
+        return _with_tasks(record, _out_of_place(record, copied=True, engines=False))
     if not record.command.startswith("probe ranks"):
         return record
     workload = record.workload
-    host, tasks = workload.host, dict(workload.tasks)
+    host, copied = workload.host, bool(record.observed.get("out_of_place"))
+    tasks = _out_of_place(record, copied=copied, engines=True)
     if host.loop is not None:
         loop = host.loop.model_copy(update={"begin": "release"})
         host = host.model_copy(update={"loop": loop})
     for name, task in tasks.items():
         if isinstance(task, Hold):
             tasks[name] = task.model_copy(update={"waves": 1})
-        elif isinstance(task, Collective) and (task.on_engines or task.op == "all_gather"):
-            out_of_place = bool(record.observed.get("out_of_place"))
-            tasks[name] = task.model_copy(update={"out_of_place": out_of_place})
-    workload = workload.model_copy(update={"host": host, "tasks": tasks})
-    return record.model_copy(update={"workload": workload})
+    return _with_tasks(record, tasks, host=host)
 
 
-def _out_of_place(record: Record) -> Record:
-    """*record* with its all-gathers on compute units out of place."""
-    tasks = {
-        name: task.model_copy(update={"out_of_place": True})
-        if isinstance(task, Collective) and task.op == "all_gather" and not task.on_engines
+def _out_of_place(record: Record, *, copied: bool, engines: bool) -> dict[str, Task]:
+    """The tasks of *record*: of all-gathers on compute units, and of all that *engines* carry, it
+    says whether each GPU *copied* its own part.
+    """
+    return {
+        name: task.model_copy(update={"out_of_place": copied})
+        if isinstance(task, Collective) and (engines if task.on_engines else task.op == GATHER)
         else task
         for name, task in record.workload.tasks.items()
     }
-    workload = record.workload.model_copy(update={"tasks": tasks})
+
+
+def _with_tasks(record: Record, tasks: Mapping[str, Task], **of_workload: Any) -> Record:
+    workload = record.workload.model_copy(update={"tasks": tasks, **of_workload})
     return record.model_copy(update={"workload": workload})
 
 
@@ -113,8 +116,7 @@ def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
         task = tasks[name]
         if isinstance(task, Gemm) and "data" not in written:
             tasks[name] = task.model_copy(update={"data": "pattern"})
-    workload = record.workload.model_copy(update={"tasks": tasks})
-    return record.model_copy(update={"workload": workload})
+    return _with_tasks(record, tasks)
 
 
 def _not_json(error: Exception, line: str) -> str:

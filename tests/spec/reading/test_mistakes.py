@@ -16,6 +16,7 @@ import yaml
 from loading_case import HWMODELS, WORKLOAD, error_of, errors_of
 from made_records import GEMM, line
 
+from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.reading.expressions import TRUTH, WORDS, check_constraint, parse_expression
@@ -27,7 +28,7 @@ from c3sim.spec.reading.records import load_records, parse_record
 from c3sim.spec.reading.upgrade import upgrade
 from c3sim.spec.study import Study
 from c3sim.spec.units import parse_quantity
-from c3sim.spec.workload import Workload, parse_after, parse_cu_mask
+from c3sim.spec.workload import Workload, parse_after
 
 NODE = load_hardware("mi300x-8").node
 LATENCY = "latency: {value: 1 us, source: invented for teaching}"
