@@ -10,7 +10,9 @@ A process per GPU, no barrier between iterations. Each case of the plan is a des
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
 Where nothing is parallel, together alone. ``only: [together]`` of a case leaves the others out.
-A sharded case may pin ``channels``, or go ``by: engines``.
+A sharded case may pin ``channels``, or go ``by: engines``. A case whose ``parallel`` names
+dimensions of a mesh (pp, dp_replicate, dp_shard, tp; ep: experts dealt to all of dp_shard) runs
+together only: its stages by PyTorch's pipelining, a group and a communicator for each dimension.
 
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
 slowest rank (``iterations_s``), seconds that the slower host spent in its calls (``calls_s``), and
@@ -36,17 +38,20 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor
-from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
 from .host import Host
-from .models import BF16, Lamb, Model
+from .models import BF16, Among, Lamb, Model
 from .ranks import everyone, group_of, joined, out_of_time, run_plan, slowest
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
+DIMENSIONS = ("pp", "dp_replicate", "dp_shard", "tp")  # from the outermost on, as torchtitan's mesh
+SCHEDULES = {"1f1b": Schedule1F1B, "gpipe": ScheduleGPipe}
 MODES = ("compute", "communication", "together")
 MIB = 1 << 20
 Call = Callable[[], Any]
@@ -58,12 +63,14 @@ class Case:
     def __init__(self, about: dict[str, Any], mode: str, ranks: int):
         self.about, self.mode, self.ranks = about, mode, ranks
         self.sizes, self.phase = about["sizes"], about["phase"]
-        self.kind = about["parallel"]["kind"]
-        self.part = ranks if self.kind == "tensor" else 1
+        self.kind = about["parallel"].get("kind", "mesh")
+        self.part = ranks if self.kind == "tensor" else about["parallel"].get("tp", 1)
 
     def call(self) -> Call:
         """One iteration."""
-        if self.mode == "communication":
+        if self.kind == "mesh":
+            call = Mesh(self).call()
+        elif self.mode == "communication":
             call = self.collectives()
         else:
             call = self.trained() if self.phase == "training" else self.run_forward()
@@ -113,15 +120,24 @@ class Case:
 
     def trained(self) -> Call:
         model, x = self.model().train(), self.given()
-        kind = OPTIMIZERS.get(self.about["optimizer"])
-        optimizer = None if kind is None else kind(model.parameters(), lr=1e-6)
+        updated = self.updated(model)
 
         def once() -> None:
             out = model(x)
             if self.about["head"]:
-                F.cross_entropy(out.flatten(0, 1).float(), x.flatten()).backward()
+                loss_of(out, x).backward()
             else:  # what follows the layers is not described
                 out.backward(x)
+            updated()
+
+        return once
+
+    def updated(self, model: Any) -> Call:
+        """The optimizer's step, if there is one; gradients go."""
+        kind = OPTIMIZERS.get(self.about["optimizer"])
+        optimizer = None if kind is None else kind(model.parameters(), lr=1e-6)
+
+        def once() -> None:
             if optimizer is not None:
                 optimizer.step()
             model.zero_grad(set_to_none=True)
@@ -151,6 +167,81 @@ class Case:
             if self.phase == "training":
                 calls += [lambda: dist.reduce_scatter_tensor(part, whole)] * len(weights)
         return lambda: [call() for call in calls]
+
+
+def loss_of(out: Tensor, x: Tensor) -> Tensor:
+    """Cross entropy of the scores *out* for the words *x*."""
+    return F.cross_entropy(out.flatten(0, 1).float(), x.flatten())
+
+
+class Mesh:
+    """A case whose ranks are a mesh of named dimensions, on one rank."""
+
+    def __init__(self, case: Case):
+        self.case, self.parallel = case, case.about["parallel"]
+        sizes = {name: self.parallel.get(name, 1) for name in DIMENSIONS}
+        self.mesh = init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=DIMENSIONS)
+        self.stage, self.stages = self.mesh.get_local_rank("pp"), sizes["pp"]
+        self.dealt = self.parallel.get("ep", 1) > 1
+
+    def call(self) -> Call:
+        return self.piped() if self.stages > 1 else self.whole()
+
+    def model(self, layers: int) -> Any:
+        """Part of so many *layers* that this rank has."""
+        case, mesh = self.case, self.mesh
+        among = Among(
+            mesh.get_group("tp") if case.part > 1 else None,
+            mesh.get_group("dp_shard") if self.dealt else None,
+            self.stage == 0,
+            self.stage == self.stages - 1,
+        )
+        model = Model(case.sizes, layers, case.about["head"], case.part, case.part > 1, among)
+        replicas, shards = self.parallel.get("dp_replicate", 1), self.parallel.get("dp_shard", 1)
+        if case.phase != "training" or replicas * shards == 1:
+            return model
+        if shards == 1:
+            bucket = self.parallel["bucket_mib"]
+            group = mesh.get_group("dp_replicate")
+            return DistributedDataParallel(model, process_group=group, bucket_cap_mb=bucket)
+        sharded = mesh["dp_replicate", "dp_shard"] if replicas > 1 else mesh["dp_shard"]
+        dealt = {each for each in model.modules() if self.dealt and hasattr(each, "gate_up")}
+        kept = {weights for each in dealt for weights in (each.gate_up, each.down)}
+        for layer in model.layers:
+            fully_shard(layer, mesh=sharded, ignored_params=kept or None)
+        fully_shard(model, mesh=sharded, ignored_params=kept or None)
+        return model
+
+    def whole(self) -> Call:
+        """Every rank has all layers, or its part of each."""
+        case = self.case
+        model = self.model(case.about["layers"])
+        case.model = lambda: model  # type: ignore[method-assign]
+        return case.trained() if case.phase == "training" else case.run_forward()
+
+    def piped(self) -> Call:
+        """Layers in stages, micro batches one after the other."""
+        case, first, last = self.case, self.stage == 0, self.stage == self.stages - 1
+        model = self.model(case.about["layers"] // self.stages).train()
+        stage = PipelineStage(
+            model,
+            self.stage,
+            self.stages,
+            torch.device("cuda", torch.cuda.current_device()),
+            group=self.mesh.get_group("pp"),
+        )
+        kind = SCHEDULES[self.parallel.get("schedule", "1f1b")]
+        parts = self.parallel["micro_batches"]
+        schedule = kind(stage, parts, loss_fn=loss_of, scale_grads=False)
+        torch.manual_seed(1)
+        x, updated = case.given(), case.updated(model)
+
+        def once() -> None:
+            given = (x,) if first else ()
+            schedule.step(*given, **({"target": x, "losses": []} if last else {}))
+            updated()
+
+        return once
 
 
 def replayed(call: Call) -> Call:
@@ -249,7 +340,7 @@ def _left_out(name: str, *, alone: bool) -> Iterator[None]:
 
 def modes_of(about: dict[str, Any]) -> Sequence[str]:
     """The modes in which a case runs."""
-    if about["parallel"]["kind"] == "none":
+    if about["parallel"].get("kind", "none") == "none":
         return ("together",)
     only: Sequence[str] = about.get("only", MODES)
     return only

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -82,15 +83,34 @@ class LatentAttention(nn.Module):  # type: ignore[misc]
         return values.transpose(0, 1).reshape(batch, 1, -1)
 
 
-class Mixture(nn.Module):  # type: ignore[misc]
-    """Router, experts by grouped products, and those of all tokens."""
+class _Exchange(torch.autograd.Function):  # type: ignore[misc]
+    """Equal parts of the rows to every rank of a group; gradients go back the same way."""
 
-    def __init__(self, sizes: dict[str, Any]):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, group: Any) -> Tensor:
+        ctx.group = group
+        found = torch.empty_like(rows)
+        dist.all_to_all_single(found, rows, group=group)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return _Exchange.apply(gradient.contiguous(), ctx.group), None
+
+
+class Mixture(nn.Module):  # type: ignore[misc]
+    """Router, experts by grouped products, and those of all tokens. Experts are dealt to the ranks
+    of *group*; every rank sends as many rows to each of them, so their loads must be equal.
+    """
+
+    def __init__(self, sizes: dict[str, Any], group: Any = None):
         super().__init__()
         self.sizes, hidden, inner = sizes, sizes["hidden"], sizes["ffn"]
-        count = self.count = sizes["experts"]
+        self.group, self.ranks = group, 1 if group is None else dist.get_world_size(group)
+        self.count = sizes["experts"]
+        count = self.count // self.ranks
         self.each = sizes["experts_per_token"]
-        self.router = linear(hidden, count)
+        self.router = linear(hidden, self.count)
         self.gate_up = nn.Parameter(torch.randn(count, 2 * inner, hidden, **BF16) / hidden**0.5)
         self.down = nn.Parameter(torch.randn(count, hidden, inner, **BF16) / inner**0.5)
         shared = sizes.get("shared_ffn")
@@ -98,7 +118,7 @@ class Mixture(nn.Module):  # type: ignore[misc]
         if shared:
             pair = [linear(hidden, shared), linear(hidden, shared)]
             self.shared = nn.ModuleList([*pair, linear(shared, hidden)])
-        self.bias = torch.zeros(count, device="cuda") if sizes.get("expert_bias") else None
+        self.bias = torch.zeros(self.count, device="cuda") if sizes.get("expert_bias") else None
         self.dealt: dict[int, Tensor] = {}
 
     def forward(self, x: Tensor) -> Tensor:
@@ -111,15 +131,32 @@ class Mixture(nn.Module):  # type: ignore[misc]
         )
         tokens = order // self.each
         given = rows.index_select(0, tokens)
-        both = F.grouped_mm(given, self.gate_up.transpose(-2, -1), offs=ends)
-        gate, up = both.chunk(2, dim=-1)
-        found = F.grouped_mm(F.silu(gate) * up, self.down.transpose(-2, -1), offs=ends)
+        found = self.experts(given, ends) if self.group is None else self.elsewhere(given)
         found = found * weights.flatten().index_select(0, order).unsqueeze(1).to(found.dtype)
         result = torch.zeros_like(rows).index_add(0, tokens, found)
         if self.shared is not None:
             first, second, last = self.shared
             result = result + last(F.silu(first(rows)) * second(rows))
         return result.view_as(x)
+
+    def experts(self, given: Tensor, ends: Tensor) -> Tensor:
+        """Results of the experts of this rank for rows that lie expert by expert."""
+        both = F.grouped_mm(given, self.gate_up.transpose(-2, -1), offs=ends)
+        gate, up = both.chunk(2, dim=-1)
+        return F.grouped_mm(F.silu(gate) * up, self.down.transpose(-2, -1), offs=ends)
+
+    def elsewhere(self, given: Tensor) -> Tensor:
+        """Results for rows that lie expert by expert of the whole group: rows arrive rank by rank,
+        are put expert by expert, and go back.
+        """
+        rows, count = given.shape[0], self.count // self.ranks
+        each = rows // self.count
+        place = torch.arange(rows, device="cuda").view(self.ranks, count, each)
+        order = place.transpose(0, 1).flatten()
+        ends = torch.arange(1, count + 1, device="cuda", dtype=torch.int32) * (each * self.ranks)
+        here = _Exchange.apply(given, self.group).index_select(0, order)
+        found = self.experts(here, ends).index_select(0, order.argsort())
+        return _Exchange.apply(found, self.group)
 
     def weights(self, rows: Tensor) -> Tensor:
         """Of the experts that the router chooses for each of *rows*."""

@@ -2,13 +2,14 @@
 Projections of queries, keys and values are modules of their own, gate and up too, as most models
 have them.
 
-A model is built from a description (`kind: iteration`): its sizes, how many of its layers, and how
-many GPUs share each layer (tensor parallel).
+A model is built from a description (`kind: iteration`): its sizes, how many of its layers, how many
+GPUs share each layer (tensor parallel), and among which experts are dealt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,13 +22,55 @@ from .mixtures import LatentAttention, Mixture
 from .mixtures import turned as turned
 
 
+@dataclass(frozen=True)
+class Among:
+    """Whom a rank's layers talk to; no group: all ranks."""
+
+    tensor: Any = None  # group that shares each layer
+    experts: Any = None  # group that experts are dealt to
+    first: bool = True  # stage of a pipeline that has the embedding
+    last: bool = True  # the one that has the output head
+
+
+class _Sum(torch.autograd.Function):  # type: ignore[misc]
+    """Parts of a result, added up over a group; the gradient is that of each part."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
+        ctx.mark_dirty(x)
+        dist.all_reduce(x, group=group)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient, None
+
+
+class _Shared(torch.autograd.Function):  # type: ignore[misc]
+    """What all of a group use; its gradients are added up."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
+        ctx.group = group
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        gradient = gradient.contiguous()
+        dist.all_reduce(gradient, group=ctx.group)
+        return gradient, None
+
+
 class Layer(nn.Module):  # type: ignore[misc]
     """Attention and a feed-forward network, latent attention and a mixture where its sizes say so.
-    *part*: GPUs that share it; *reduces*: whether they add their results up.
+    *part*: GPUs that share it; *reduces*: whether they add their results up, *among* whom.
     """
 
-    def __init__(self, sizes: dict[str, Any], part: int = 1, reduces: bool = True):
+    def __init__(
+        self, sizes: dict[str, Any], part: int = 1, reduces: bool = True, among: Among = Among()
+    ):
         super().__init__()
+        self.group = among.tensor
         self.heads, self.groups = sizes["heads"] // part, max(1, sizes["kv_heads"] // part)
         self.width, self.gated = sizes["head_dim"], sizes["gated"]
         hidden, inner = sizes["hidden"], sizes["ffn"] // part
@@ -47,7 +90,7 @@ class Layer(nn.Module):  # type: ignore[misc]
             pair = [nn.RMSNorm(self.width, **BF16), nn.RMSNorm(self.width, **BF16)]
             self.head_norms = nn.ModuleList(pair)
         self.latent = LatentAttention(sizes) if "latent" in sizes else None
-        self.mixture = Mixture(sizes) if sizes.get("experts", 1) > 1 else None
+        self.mixture = Mixture(sizes, among.experts) if sizes.get("experts", 1) > 1 else None
         if self.latent is not None:
             self.query = self.key = self.value = self.output = None
         if self.mixture is not None:
@@ -62,8 +105,8 @@ class Layer(nn.Module):  # type: ignore[misc]
 
     def forward(self, x: Tensor, angles: tuple[Tensor, Tensor] | None, past: Any = None) -> Tensor:
         if self.gated:  # norms before
-            x = x + self.added(self.attention(self.norms[0](x), angles, past))
-            return x + self.added(self.network(self.norms[1](x)))
+            x = x + self.added(self.attention(self.used(self.norms[0](x)), angles, past))
+            return x + self.added(self.network(self.used(self.norms[1](x))))
         x = self.norms[0](x + self.dropped(self.attention(x, angles, past)))
         return self.norms[1](x + self.dropped(self.network(x)))
 
@@ -102,26 +145,41 @@ class Layer(nn.Module):  # type: ignore[misc]
     def dropped(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.dropout, self.training)
 
+    def used(self, x: Tensor) -> Tensor:
+        return _Shared.apply(x, self.group) if self.reduces and self.training else x
+
     def added(self, x: Tensor) -> Tensor:
+        if self.reduces and self.training:
+            return _Sum.apply(x, self.group)
         if self.reduces:
-            dist.all_reduce(x)
+            dist.all_reduce(x, group=self.group)
         return x
 
 
 class Model(nn.Module):  # type: ignore[misc]
     """*layers* layers; with *head* the embedding and the projection to words too. An encoder's
-    embedding adds learned *positions*, with a norm; a decoder has a last norm.
+    embedding adds learned *positions*, with a norm; a decoder has a last norm. A stage that is not
+    the first or the last of a pipeline has no embedding or no projection.
     """
 
-    def __init__(self, sizes: dict[str, Any], layers: int, head: bool, part: int, reduces: bool):
+    def __init__(
+        self,
+        sizes: dict[str, Any],
+        layers: int,
+        head: bool,
+        part: int,
+        reduces: bool,
+        among: Among = Among(),
+    ):
         super().__init__()
-        self.layers = nn.ModuleList([Layer(sizes, part, reduces) for _ in range(layers)])
+        self.layers = nn.ModuleList([Layer(sizes, part, reduces, among) for _ in range(layers)])
+        first, last = head and among.first, head and among.last
         width = sizes["latent"]["rotary"] if "latent" in sizes else sizes["head_dim"]
         self.rotary = width if sizes["gated"] else 0
-        self.embedding = nn.Embedding(sizes["vocab"], sizes["hidden"], **BF16) if head else None
-        self.head = nn.Linear(sizes["hidden"], sizes["vocab"], bias=False, **BF16) if head else None
+        self.embedding = nn.Embedding(sizes["vocab"], sizes["hidden"], **BF16) if first else None
+        self.head = nn.Linear(sizes["hidden"], sizes["vocab"], bias=False, **BF16) if last else None
         norm = nn.RMSNorm if sizes["gated"] else nn.LayerNorm
-        self.norm: Any = norm(sizes["hidden"], **BF16) if head else None
+        self.norm: Any = norm(sizes["hidden"], **BF16) if last else None
         rows = sizes.get("positions", 0) if head else 0
         self.positions = nn.Embedding(rows, sizes["hidden"], **BF16) if rows else None
 
