@@ -6,10 +6,11 @@ A workgroup stores b bytes in
     b / (w f) + b l / (d B)     w: bytes per cycle, f: clock, B: bytes of one store of all lanes,
                                 l: wait for one of them, d: how many may be unfinished
 
-and behind each tile makes a release of r s (and stores a flag, which a peer that waits for it sees
-g s later). Where a die makes one release at a time, its k workgroups end one tile in r s:
+and behind each tile makes a release (and stores a flag, which a peer that waits for it sees g s
+later). The release takes r s, and b / v where stores stay in the L2 of a die: it writes them back
+at v bytes per second, for one of its k workgroups after the other:
 
-    tile = max(store + r, k r)
+    tile = max(store + r + b / v, k b / v)
 
 Stores go into the same queues of a die as all its other requests. With u = what is offered / what
 the fullest link drains, they fill those queues once u is above 1, and whoever waits behind them
@@ -48,8 +49,8 @@ class TileTime(NamedTuple):
 
     issue: float  # at the maximum clock, which it follows
     wait: float  # for stores and release
-    release: float  # of it, in which its die makes a release
-    turn: float  # at least that long: all workgroups of a die, one release after the other
+    release: float  # of it, in which its die writes back
+    turn: float  # at least that long: all workgroups of a die, one after the other
 
 
 def remote_stores(gpu: Gpu) -> RemoteStores:
@@ -72,9 +73,15 @@ def tile_time(node: Node, task: Stores, tile: float, per_die: int) -> TileTime:
     stores = remote_stores(gpu)
     cost = policy_cost(stores, task.policy)
     wait = stores.latency * tile / (task.in_flight * stores.store_bytes) if task.in_flight else 0.0
+    written = written_back(cost, tile) if task.publish else 0.0
     release = cost.release_time if task.publish else 0.0
-    turn = per_die * release if cost.one_release else 0.0
-    return TileTime(tile / (cost.bandwidth * clock), wait + release, release, turn)
+    issue = tile / (cost.bandwidth * clock)
+    return TileTime(issue, wait + release + written, written, per_die * written)
+
+
+def written_back(cost: PolicyCost, amount: float) -> float:
+    """Seconds in which a release writes back *amount* bytes."""
+    return amount / cost.write_back if cost.write_back else 0.0
 
 
 def sight_time(gpu: Gpu, producer: Stores | AtOwners) -> float:

@@ -300,12 +300,12 @@ class PolicyCost(Hardware):
     bandwidth: BytesPerCycle
     """bytes one compute unit stores at peers per cycle, as long as it need not wait"""
     release_time: Time
-    """from a release to its end, alone: what is unfinished arrives, what is in caches is written
-    back"""
-    one_release: bool = False
-    """whether a die makes one release at a time"""
+    """from a release to its end, where nothing is left to write back"""
+    write_back: Bandwidth | None = None
+    """at which a die writes back in a release what its workgroups stored at peers, one release at a
+    time; left out: such stores are in no cache"""
     release_hold: Fraction = 0.0
-    """share of the memory traffic of its die that stands still while it makes a release"""
+    """share of the memory traffic of its die that stands still while it writes back"""
 
 
 class RemoteStores(Hardware):

@@ -10,7 +10,14 @@ from typing import ClassVar
 from c3sim.machine.state import GpuState, Rate
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
-from c3sim.models.stores import busy_links, policy_cost, remote_stores, sight_time, tile_time
+from c3sim.models.stores import (
+    busy_links,
+    policy_cost,
+    remote_stores,
+    sight_time,
+    tile_time,
+    written_back,
+)
 from c3sim.models.tile_order import groups_of, share_behind
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -137,8 +144,8 @@ class _Storing:
     queues of the dies, the next loads stand behind them: nothing is computed until the links have
     drained them. Where no queue blocks (no local_share), or workgroups are not in step and stores
     of some lie between loads of others, they drain while the next tiles are computed.
-    While a die makes the releases of its workgroups, the next tiles of all of them stand still for
-    the share that other kernels do; behind the last tiles nothing is held up.
+    While a die writes back for its workgroups, the next tiles of all of them stand still for the
+    share that other kernels do; behind the last tiles nothing is held up.
     """
 
     def __init__(
@@ -158,7 +165,7 @@ class _Storing:
         self.in_step, self.policy = in_step, policy_cost(stores, task.policy)
         self.peers = [owner for owner in owners if owner]
         self.away = len(self.peers) / len(owners) if owners else 0.0
-        self.release = self.policy.release_time if task.publish else 0.0
+        self.published = task.publish is not None
         # other GPUs store elsewhere in the meantime: what leaves here is not what arrives
         self.apart = task.order == "by_owner" and bool(owners)
 
@@ -168,12 +175,13 @@ class _Storing:
         stored = self.away * tile.traffic.hbm_write
         clock = self.context.node.gpu.clock.maximum
         storing = stored * per_unit / (policy.bandwidth * clock)
-        traffic = self._traffic(tile.traffic, stored)
+        written = written_back(policy, stored) if self.published else 0.0
+        traffic = self._traffic(tile.traffic, stored, written)
         draining = self._draining(traffic, alike or concurrent) if stored and self.blocks else 0.0
-        per_die = ceil(concurrent / self.dies) if policy.one_release else 0
-        turn = per_die * self.release
+        turn = ceil(concurrent / self.dies) * written
         followed = max(0.0, 1.0 - concurrent / self.spec.tiles)  # tiles with one behind them
-        release = self.release + max(0.0, turn - self.release) * policy.release_hold * followed
+        held = (turn - written) * policy.release_hold * followed
+        release = written + held + (policy.release_time if self.published else 0.0)
 
         if not self.in_step:
             return TileCost(
@@ -186,8 +194,8 @@ class _Storing:
 
         return TileCost(rate, traffic)
 
-    def _traffic(self, tile: Traffic, stored: float) -> Traffic:
-        """Traffic of *tile* bytes, *stored* of them at peers."""
+    def _traffic(self, tile: Traffic, stored: float, written: float) -> Traffic:
+        """Traffic of *tile* bytes, *stored* of them at peers and *written* back in so many s."""
         node = self.context.node
         remote = tuple((node.peer(self.gpu, peer), 0.0, stored) for peer in self.peers)
         return tile._replace(
@@ -195,7 +203,7 @@ class _Storing:
             remote=remote if self.apart else (),
             ports=tuple(_ports(node, self.gpu, self.peers, stored).items()),
             stored=stored > 0,
-            releasing=self.release,
+            releasing=written,
             release_hold=self.policy.release_hold,
         )
 

@@ -44,9 +44,10 @@ def test_workgroups_add_up_until_links_are_full():
 
 
 def test_releases_are_made_one_at_a_time_on_a_die():
-    """64 workgroups are 8 on each of 8 dies, and a die publishes 64 KiB in 2.1 us."""
-    released = rate(workgroups=64, publish="release", tile=65536)
-    assert released == pytest.approx(8 * 65536 / 2.1e-6 / 1e9, rel=0.02)
+    """64 workgroups are 8 on each of 8 dies; a die writes back 33.2 GB/s, whatever its tiles."""
+    for tile in (2**14, 2**16, 2**20):
+        released = rate(workgroups=64, publish="release", tile=tile)
+        assert released == pytest.approx(8 * 33.2, rel=0.02)
 
 
 def test_a_gemm_is_held_once_more_is_offered_than_links_drain():
@@ -134,9 +135,9 @@ def test_a_gemm_that_stores_its_tiles_takes_longer_than_either_where_queues_bloc
 
 @pytest.mark.parametrize("rounds", [1, 2, 4])
 def test_releases_hold_the_next_round_up_and_nothing_behind_the_last(rounds: int) -> None:
-    """304 tiles a round, 38 on a die: each waits for its own release of 2.1 us; the 37 others of
-    its die hold the next tile up for half of their time. Caches, memory and power never bind here,
-    as what waits asks less of them.
+    """304 tiles of 32 KiB a round, 38 on a die: each waits for its release, in which 7 of 8 parts
+    are written back at 33.2 GB/s; the 37 others of its die hold the next tile up for half of their
+    time. Caches, memory and power never bind here, as what waits asks less of them.
     """
     gpu, ample = MI300X.gpu, {}
     for name in ("l2", "memory_side_cache", "hbm"):
@@ -147,9 +148,11 @@ def test_releases_hold_the_next_round_up_and_nothing_behind_the_last(rounds: int
     gemm = {**GEMM, "m": 128 * 19 * rounds, "n": 128 * 16, "k": 16384, "macro_tile": [128, 128]}
     gemm |= {"schedule": "persistent", "inputs": "warm"}
     plain, released = (
-        simulate(node, workload(gemm={**gemm, **more})).end for more in ({}, {"publish": "release"})
+        simulate(node, workload(gemm={**gemm, "results": "peers", **more})).end
+        for more in ({}, {"publish": "release"})
     )
-    expected = rounds * 2.1e-6 + (rounds - 1) * 0.5 * 37 * 2.1e-6
+    written = 7 / 8 * 32 * 1024 / 33.2e9
+    expected = rounds * (0.1e-6 + written) + (rounds - 1) * 0.5 * 37 * written
     assert released - plain == pytest.approx(expected, rel=1e-3)
 
 
