@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from c3sim.output.kit.progress import heard, sweep_progress
 from c3sim.output.kit.progress import progress as progress_bar
-from c3sim.spec.reading import library
-from c3sim.spec.reading.loading import LoadedNode, is_iteration, load_hardware, open_study
+from c3sim.spec.reading.loading import LoadedNode, load_hardware
 from c3sim.spec.reading.settings import settings_of
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.shares import Progress
     from c3sim.experiments.jobs import Watcher
+    from c3sim.experiments.screening import Screening
     from c3sim.experiments.search import SearchResult
     from c3sim.experiments.sensitivity import Sensitivity
     from c3sim.importers.workloads.imported import Imported
@@ -66,53 +66,37 @@ def sensitivity(
     *,
     node: AnyPath | None = None,
     strategy: str | None = None,
-    output: str = "fraction_of_ideal",
+    output: str | None = None,
     set: Settings | None = None,
+    screen: int | None = None,
     samples: int = 64,
     top: int = 8,
     band_samples: int = 256,
     seed: int = 1,
     jobs: int | None = None,
     progress: Watcher | None = None,
-) -> Sensitivity:
+) -> Sensitivity | Screening:
     """Effects of the node's uncertain numbers on *output* of a study or a workload, the largest
-    first: a row of ``to_frame()`` each. Options as those of ``c3sim sensitivity``, which screens
-    iterations; here all of their parameters are varied, which takes minutes.
+    first: a row of ``to_frame()`` each. Options as those of ``c3sim sensitivity``: left out,
+    iterations are screened, in 96 runs; ``screen=0`` varies all of their parameters, which takes
+    minutes.
     """
-    from c3sim.experiments.bands import Sampler, parameters_of
+    from c3sim.experiments.influence import question
     from c3sim.experiments.jobs import Workers
-    from c3sim.experiments.outputs import output_name
-    from c3sim.experiments.sensitivity import make_target, workload_study
-    from c3sim.experiments.sensitivity import sensitivity as explore
-    from c3sim.spec.reading.paths import canonical
 
-    name, changes, output = str(target), settings_of(set), output_name(output)
-    loaded = open_study(name) if _is_study(name) else workload_study(name, strategy)
-    on = None if node is None else str(node)
-    opened = make_target(loaded, on, strategy, changes, output)
-    sampler = Sampler(setup=opened.setup, strategy=opened.strategy, workers=Workers(jobs=jobs))
-    parameters = parameters_of(opened.node, {canonical(path) for path in changes})
+    asked = question(
+        str(target),
+        node=None if node is None else str(node),
+        strategy=strategy,
+        output=output,
+        screened=screen,
+        changes=settings_of(set),
+        workers=Workers(jobs=jobs),
+    )
     with heard(progress, partial(sweep_progress, "runs")) as watcher:
-        return explore(
-            sampler,
-            parameters,
-            output,
-            samples=samples,
-            top=top,
-            band_samples=band_samples,
-            seed=seed,
-            watcher=watcher,
+        return asked.answer(
+            samples=samples, top=top, band_samples=band_samples, seed=seed, watcher=watcher
         )
-
-
-def _is_study(name: str) -> bool:
-    """False for a workload or an iteration."""
-    if any(name in library.names(kind) for kind in ("workload", "iteration")):
-        return False
-    if name in library.names("study"):
-        return True
-    path = library.find("workload", name)
-    return not is_iteration(path) and b"\ntasks:" not in path.read_bytes()
 
 
 def import_trace(

@@ -48,7 +48,6 @@ def optimise(
       c3sim optimise my-study.yaml --trials 1000 --out best
       c3sim optimise my-study.yaml --seed 7 --plot front.png
     """
-    from c3sim.cli.kinds import check_study
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.jobs import Workers
     from c3sim.experiments.kept import resuming
@@ -58,6 +57,7 @@ def optimise(
     from c3sim.output.kit.layout import show
     from c3sim.output.kit.look import check_picture
     from c3sim.output.tables.search import search_table, to_dict
+    from c3sim.spec.reading.kinds import check_study
     from c3sim.spec.reading.loading import load_hardware
 
     check_optuna()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -12,9 +13,7 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Settings, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from c3sim.experiments.bands import Parameter, Sampler
+    from c3sim.experiments.screening import Screening
     from c3sim.experiments.sensitivity import Sensitivity, Target
 
 
@@ -97,101 +96,61 @@ def sensitivity(
       c3sim sensitivity gemm-beside-all-gather --strategy sp --out results
       c3sim sensitivity llama3-8b-training            which parameter should I measure first?
     """
-    from c3sim.cli.kinds import kind_of
     from c3sim.cli.progress import sweep_progress
-    from c3sim.experiments.bands import Sampler, parameters_of
-    from c3sim.experiments.jobs import WORTH_IT, Workers
+    from c3sim.experiments.influence import question
+    from c3sim.experiments.jobs import Workers
     from c3sim.experiments.kept import resuming
-    from c3sim.experiments.outputs import output_name
-    from c3sim.experiments.screening import ROUND, RUNS
-    from c3sim.experiments.sensitivity import check_salib
-    from c3sim.experiments.sensitivity import sensitivity as explore
+    from c3sim.experiments.screening import Screening
     from c3sim.output.kit.files import check_folder
-    from c3sim.output.kit.layout import show
-    from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
-    from c3sim.spec.reading.paths import canonical
 
-    of_step = kind_of(target) == "iteration"
-    runs = screen if screen is not None else RUNS if of_step else 0
-    if not runs:
-        check_salib()
-    output = output_name(output or ("wall_s" if of_step else "fraction_of_ideal"))
-    changes = settings(set_)
-    opened = _open(target, node, strategy, changes, output)
+    asked = question(
+        target,
+        node=node,
+        strategy=strategy,
+        output=output,
+        screened=screen,
+        changes=settings(set_),
+        workers=Workers(jobs=jobs, agree=agreeing(yes)),
+    )
     if out:
         check_folder(out)
-    workers = Workers(jobs=jobs, agree=agreeing(yes), worth=ROUND if runs else WORTH_IT)
-    sampler = Sampler(setup=opened.setup, strategy=opened.strategy, workers=workers)
-    parameters = parameters_of(opened.node, {canonical(path) for path in changes})
-    if runs:
-        _screen(sampler, parameters, output, runs, seed, opened, target, out, as_json)
-        return
-    with resuming(), sweep_progress("runs") as watcher:
-        result = explore(
-            sampler,
-            parameters,
-            output,
-            samples=samples,
-            top=top,
-            band_samples=band_samples,
-            seed=seed,
-            watcher=watcher,
+    with nullcontext() if asked.screened else resuming(), sweep_progress("runs") as watcher:
+        result = asked.answer(
+            samples=samples, top=top, band_samples=band_samples, seed=seed, watcher=watcher
         )
-    if out:
-        _write(result, opened, out)
-    node_name = opened.node.node.name
-    if as_json:
-        emit_json({"target": target, "node": node_name, **to_dict(result)})
+    if isinstance(result, Screening):
+        _say_screening(result, asked.target, target, out, as_json)
     else:
-        show(sensitivity_table(result, f"{target} on {node_name}"))
+        _say(result, asked.target, target, out, as_json)
 
 
-def _open(
-    name: str, node: str | None, strategy: str | None, changes: Mapping[str, object], output: str
-) -> Target:
-    from c3sim.cli.kinds import kind_of
-    from c3sim.errors import InputError
-    from c3sim.experiments.sensitivity import make_target, workload_study
-    from c3sim.spec.reading.loading import open_study
-    from c3sim.strategies.table import unknown_strategy
+def _say(result: Sensitivity, on: Target, name: str, out: str | None, as_json: bool) -> None:
+    from c3sim.output.kit.layout import show
+    from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
 
-    kind = kind_of(name)
-    if kind not in ("study", "workload", "iteration"):
-        raise InputError(f"{name!r} is a {kind}; give a study or a workload")
-    if strategy is not None and (mistake := unknown_strategy(strategy)):
-        raise InputError(mistake, "--strategy")
-    loaded = open_study(name) if kind == "study" else workload_study(name, strategy)
-    return make_target(loaded, node, strategy, changes, output)
+    if out:
+        _write(result, on, out)
+    node = on.node.node.name
+    if as_json:
+        emit_json({"target": name, "node": node, **to_dict(result)})
+    else:
+        show(sensitivity_table(result, f"{name} on {node}"))
 
 
-def _screen(
-    sampler: Sampler,
-    parameters: Sequence[Parameter],
-    output: str,
-    runs: int,
-    seed: int,
-    target: Target,
-    name: str,
-    out: str | None,
-    as_json: bool,
-) -> None:
-    """Find what moves *output* most, and say which records would see it."""
-    from c3sim.cli.progress import sweep_progress
-    from c3sim.experiments.screening import screen
+def _say_screening(result: Screening, on: Target, name: str, out: str | None, json: bool) -> None:
+    """With the records that would see each parameter."""
     from c3sim.output.kit.files import make_folder
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.screening import screening_table, to_dict
     from c3sim.validation.compare.coverage_file import seen_by
 
-    with sweep_progress("runs") as watcher:
-        result = screen(sampler, parameters, output, runs=runs, seed=seed, watcher=watcher)
-    measured = seen_by(target.node)
+    measured = seen_by(on.node)
     if out:
         path = make_folder(out) / "screening.parquet"
         result.to_frame().to_parquet(path)
         say(f"wrote {path}")
-    node = target.node.node.name
-    if as_json:
+    node = on.node.node.name
+    if json:
         emit_json({"target": name, "node": node, **to_dict(result, measured)})
     else:
         show(screening_table(result, f"{name} on {node}", measured))

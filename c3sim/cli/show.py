@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from c3sim.cli import complete
 from c3sim.cli.emit import emit_json
-from c3sim.cli.kinds import kind_of
 from c3sim.cli.options import Json, Settings, settings
 
 if TYPE_CHECKING:
@@ -59,8 +58,10 @@ def show(
       c3sim show conccl --json
     """
     from c3sim.errors import InputError
+    from c3sim.spec.reading.kinds import kind_of
+    from c3sim.strategies.table import STRATEGIES
 
-    kind, changes = kind_of(name), settings(set_)
+    kind, changes = kind_of(name, STRATEGIES), settings(set_)
     in_pieces = kind == "workload" and not changes and resolved and _in_pieces(name)
     if (changes or resolved) and kind != "node" and not in_pieces:
         message = f"{name!r} is a {kind}; --set and --resolved are for nodes"

@@ -63,7 +63,6 @@ def sweep(
       c3sim sweep my-study.yaml --fresh --report page.html
       c3sim sweep my-study.yaml --backend dask --scheduler tcp://head:8786
     """
-    from c3sim.cli.kinds import check_study
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.jobs import Workers
     from c3sim.experiments.sweep import Interrupted
@@ -71,6 +70,7 @@ def sweep(
     from c3sim.output.kit.files import check_writable
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.sweep import sweep_summary, sweep_table
+    from c3sim.spec.reading.kinds import check_study
 
     if report is not None:
         check_writable(report, PAGES)

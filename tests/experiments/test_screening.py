@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.experiments.bands import Parameter, Sampler
+from c3sim.experiments.influence import question
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.screening import Screening, screen
@@ -72,3 +73,16 @@ def test_what_runs_do_not_suffice_for_stays_a_group(screened):
         ["links.rate.* (32)", "gpu.hbm.* (32)"],
     )
     assert found.single == [] and len(ran) == 5
+
+
+def test_an_iteration_is_screened_for_its_wall_time_unless_it_is_told_otherwise():
+    """From Python as from the command line: an iteration has no fraction of ideal to explain."""
+    found = {
+        name: question(name, workers=Workers(jobs=1), changes={})
+        for name in ("llama3-8b-training", "gemm-beside-all-gather")
+    }
+    asked = {name: (each.output, each.screened) for name, each in found.items()}
+    assert asked == {
+        "llama3-8b-training": ("wall_s", 96),
+        "gemm-beside-all-gather": ("fraction_of_ideal", 0),
+    }

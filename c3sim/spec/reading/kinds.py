@@ -1,9 +1,16 @@
-"""True if a name or a file is a node, GPU, workload, iteration, study, model or strategy."""
+"""The kind of a name or a file: node, GPU, workload, iteration, study, model or strategy."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
+
+from c3sim.errors import InputError
+from c3sim.spec.reading import library
+from c3sim.spec.reading.files import display, read_document
+from c3sim.spec.reading.hardware import ONLY
+from c3sim.spec.words import unknown
 
 Named = Literal["node", "gpu", "workload", "iteration", "study", "model"]
 _KINDS: tuple[Named, ...] = ("node", "gpu", "workload", "iteration", "study", "model")
@@ -27,29 +34,21 @@ _KEYS = {
 }
 
 
-def kind_of(name: str) -> str:
+def kind_of(name: str, strategies: Collection[str]) -> str:
     """Kind of *name*. Raises InputError: nothing of that name, with the nearest one."""
-    from c3sim.errors import InputError
-    from c3sim.spec.reading import library
-    from c3sim.spec.words import unknown
-    from c3sim.strategies.table import STRATEGIES
-
     for kind in _KINDS:
         if name in library.names(kind):
             return kind
-    if name in STRATEGIES:
+    if name in strategies:
         return "strategy"
     if Path(name).is_file() or "/" in name or name.endswith((".yaml", ".yml")):
         return _kind_of_file(library.find("workload", Path(name)))
-    everything = [*(other for kind in _KINDS for other in library.names(kind)), *STRATEGIES]
+    everything = [*(other for kind in _KINDS for other in library.names(kind)), *strategies]
     raise InputError(unknown("name", name, everything) + " ('c3sim list' shows all)")
 
 
 def check_study(name: str) -> None:
     """Raises InputError for the name of a workload, node or model; it says what to do with it."""
-    from c3sim.errors import InputError
-    from c3sim.spec.reading import library
-
     use: dict[Named, str] = {
         "workload": "'c3sim run' runs it",
         "iteration": "'c3sim run' runs it",
@@ -64,11 +63,6 @@ def check_study(name: str) -> None:
 
 
 def _kind_of_file(path: Path) -> str:
-    from c3sim.errors import InputError
-    from c3sim.spec.reading import library
-    from c3sim.spec.reading.files import display, read_document
-    from c3sim.spec.reading.hardware import ONLY
-
     keys = read_document(path).data
     if keys.get("kind") == "iteration":
         return "iteration"
