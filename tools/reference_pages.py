@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import typer
 
-from c3sim.cli.app import app
+from c3sim.cli.app import app, command
 
 ROOT = Path(__file__).parent.parent
 WIDTH = 100
@@ -52,7 +52,10 @@ def helps(command: click.Command, name: str, parent: click.Context | None) -> It
 
 def commands() -> str:
     """The page of commands."""
-    return "\n".join([COMMANDS, *helps(typer.main.get_command(app), "c3sim", None)])
+    group = typer.main.get_command(app)
+    for name in group.commands:
+        group.commands[name] = command(name)
+    return "\n".join([COMMANDS, *helps(group, "c3sim", None)])
 
 
 def gallery() -> str:

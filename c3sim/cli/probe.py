@@ -12,7 +12,7 @@ from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, LOOK
 from c3sim.cli.options import Json
 
-probe = typer.Typer(**LOOK)
+probe = typer.Typer(**LOOK, add_completion=False)
 
 CompilerKind = Annotated[str, Option(metavar="hipcc|nvcc", help="Left out: the one that is there.")]
 Arch = Annotated[str, Option(metavar="ARCH", help="As in gfx942 or sm_90. Left out: these two.")]

@@ -12,13 +12,14 @@ from typer import Argument, Option
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, INTERRUPTED
 from c3sim.cli.options import Json
-from c3sim.cli.probe import Arch, Binary, BuildDir, CompilerKind, probe_path
+from c3sim.cli.probe import Arch, Binary, BuildDir, CompilerKind, probe, probe_path
 
 if TYPE_CHECKING:
     from c3sim.validation.probing.plan import Plan, Step
     from c3sim.validation.probing.step import Outcome, Setting
 
 
+@probe.command("run", short_help="Run a plan, or some of its steps.")
 def run(
     plan: Annotated[
         str, Argument(metavar="PLAN|FILE.yaml", help="One of 'c3sim probe plans', or a file.")

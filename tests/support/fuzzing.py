@@ -19,13 +19,13 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import urlencode
 
-import typer
 import yaml
 from fuzz_files import LOGS, STUDIES, good
 from typer.testing import CliRunner
 
 from c3sim.cli import consent
 from c3sim.cli.app import app
+from c3sim.cli.app import command as app_command
 from c3sim.lab.choice import from_query
 from c3sim.lab.runs import knobs, look_at
 
@@ -124,8 +124,9 @@ LINKS = tuple((f"--{name}", False) for name in ("set", "set", "set", "strategy",
 @cache
 def options(command: str) -> tuple[tuple[str, bool], ...]:
     """Options of *command*, and whether each is a flag."""
-    found = typer.main.get_command(app)
-    for word in command.split():
+    first, *words = command.split()
+    found = app_command(first)
+    for word in words:
         if not word.startswith("--"):
             found = getattr(found, "commands", {}).get(word, found)
     return tuple(
