@@ -78,10 +78,11 @@ def main(plan_file: str, node: str) -> None:
 
 def settings(case: dict[str, Any]) -> dict[str, Any]:
     """The collectives of *case*: on so many channels, or gathers by copy engines."""
-    how: dict[str, Any] = {"strategy": "conccl"} if case.get("by") == "engines" else {}
+    if case.get("by") == "engines":
+        return {"set": {"tasks[op=all_gather].by": "engines"}}
     if "channels" in case:
-        how["set"] = {"tasks[kind=collective].channels": case["channels"]}
-    return how
+        return {"set": {"tasks[kind=collective].channels": case["channels"]}}
+    return {}
 
 
 def predicted(iteration: Iteration, node: str, **how: Any) -> dict[str, Any]:

@@ -263,7 +263,8 @@ def _task(task: Mapping[str, Any], backend: str) -> dict[str, Any]:
     size = task["mib"] * MIB
     if kind == "collective":
         how = {"backend": backend, **{key: task[key] for key in ("by", "channels") if key in task}}
-        if task["op"] == "all_gather" or ("by" in task and task["op"] == "all_to_all"):
+        gathers = task["op"] == "all_gather" and not task.get("in_place")
+        if gathers or ("by" in task and task["op"] == "all_to_all"):
             how["out_of_place"] = True
         return {"kind": "collective", "op": task["op"], "size": size, **how}
     if kind == "stream":

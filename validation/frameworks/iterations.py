@@ -10,7 +10,8 @@ A process per GPU, no barrier between iterations. Each case of the plan is a des
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
 Where nothing is parallel, together alone. ``only: [together]`` of a case leaves the others out.
-A sharded case may pin ``channels``, or go ``by: engines``. A case whose ``parallel`` names
+A sharded case may pin ``channels``, or gather ``by: engines``: in registered windows, under NCCL's
+policy of no CTA. A case whose ``parallel`` names
 dimensions of a mesh (pp, dp_replicate, dp_shard, tp; ep: experts dealt to all of dp_shard) runs
 together only: its stages by PyTorch's pipelining, a group and a communicator for each dimension.
 
@@ -46,7 +47,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from .host import Host
 from .models import BF16, Among, Lamb, Model
-from .ranks import everyone, group_of, joined, out_of_time, run_plan, slowest
+from .ranks import RegisteredGathers, everyone, group_of, joined, out_of_time, run_plan, slowest
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
@@ -95,8 +96,10 @@ class Case:
         for layer in model.layers:
             fully_shard(layer, mesh=mesh)
         fully_shard(model, mesh=mesh)
-        if engines:
-            model.set_allocate_memory_from_process_group_for_comm(True)
+        if engines:  # of each layer: what is set counts for the module's own parameters
+            gathers = RegisteredGathers(group)
+            for module in (*model.layers, model):
+                module.set_custom_all_gather(gathers)
         return model
 
     def given(self) -> Tensor:

@@ -117,9 +117,13 @@ def wide(batch: int, tokens: int, heads: int, width: int, value: int, backward: 
     )
     if not backward:
         return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    with torch.enable_grad():
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    return lambda: torch.autograd.grad(out, (q, k, v), g, retain_graph=True)
+
+    def both() -> object:  # one call: a graph cannot take a pass whose first half it has not seen
+        with torch.enable_grad():
+            out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return torch.autograd.grad(out, (q, k, v), g)
+
+    return both
 
 
 def attention(plan: Plan) -> Iterator[Row]:
@@ -130,7 +134,7 @@ def attention(plan: Plan) -> Iterator[Row]:
     for batch, tokens, heads, width, value in plan["wide"]:
         about = {"batch": batch, "tokens": tokens, "heads": heads, "width": width, "value": value}
         moved = 4.0 * batch * tokens * heads * (width + value)
-        for name, backward in (("wide", False), ("wide-gradient", True)):
+        for name, backward in (("wide", False), ("wide-both", True)):
             make = partial(wide, batch, tokens, heads, width, value, backward)
             yield Row(name, about, moved * (1 + backward), make)
 

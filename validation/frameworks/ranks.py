@@ -7,8 +7,10 @@ import json
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -65,6 +67,36 @@ def symmetric(group: dist.ProcessGroup, wanted: bool) -> Iterator[None]:
         yield
     library.register_mem_pool(pool, symm=True)
     POOLS.append(pool)
+
+
+class RegisteredGathers:
+    """All-gathers of sharded layers in registered windows of *group*, for FSDP's
+    set_custom_all_gather: AHEAD buffers of each size take turns, as the gather of one layer runs
+    while another is read. In place, so that a copy engine has peers' parts alone to move.
+    """
+
+    AHEAD = 3
+
+    def __init__(self, group: dist.ProcessGroup):
+        self.group, self.kept = group, dict[int, deque[torch.Tensor]]()
+
+    def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: Any) -> torch.Tensor:
+        count = prod(int(each) for each in size)
+        kept = self.kept.setdefault(count, deque())
+        if len(kept) < self.AHEAD:
+            with symmetric(self.group, True):
+                kept.append(torch.empty(count, dtype=dtype, device=device))
+        kept.rotate(1)
+        return kept[0]
+
+    def __call__(
+        self,
+        output_tensor: torch.Tensor,
+        input_tensor: torch.Tensor,
+        group: dist.ProcessGroup,
+        async_op: bool = False,
+    ) -> Any:
+        return dist.all_gather_into_tensor(output_tensor, input_tensor, group, async_op)
 
 
 def out_of_time(limit: float, what: str, host: dist.ProcessGroup) -> bool:

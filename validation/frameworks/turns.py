@@ -12,7 +12,7 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``alone``: every task by itself, in a loop.
 
 A collective may pin its ``channels``, or go ``by: engines``: the library's copy engines, between
-buffers of symmetric memory.
+buffers of symmetric memory. An all-gather is out of place, unless it says ``in_place``.
 
 Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
 case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
@@ -98,6 +98,8 @@ class Rank:
         with symmetric(group, task.get("by") == "engines"):
             whole, other = self.random(count), self.random(count)
             part = self.random(count // self.ranks)
+        if task.get("in_place"):
+            part = whole.chunk(self.ranks)[self.rank]
         how = {"group": group, "async_op": True}
         return {
             "all_gather": lambda: dist.all_gather_into_tensor(whole, part, **how),
