@@ -1,9 +1,9 @@
 """Compares predictions of kernels, pairs and steps on an H100 and an H200 with the runs.
 
-python tools/compare_what_if.py what-if [--rows]      (or what-if-2)
+python tools/compare_what_if.py what-if [--rows]      (or what-if-2, what-if-3)
 
 Levels of each machine, and the ratio H100 to H200, the H100 from its data sheet; over rows that two
-runs repeat within 10 %. Steps were run once. *rows*: each row as well.
+runs repeat within 10 %. Steps were run once, by the first two plans. *rows*: each row as well.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def rows(what: str) -> dict[str, list[Row]]:
         seen: dict[str, dict[str, list[float]]] = {}
         for gpu in ("h200", "h100"):
             seen[gpu] = defaultdict(list)
-            for run in runs:
-                for line in lines(MEASURED / f"{gpu}-{what}-{plan}{run}.jsonl.gz"):
+            for file in (MEASURED / f"{gpu}-{what}-{plan}{run}.jsonl.gz" for run in runs):
+                for line in lines(file) if file.exists() else ():
                     seen[gpu][key(line)].append(level(line))
         for name, times in seen["h200"].items():
             both = times, seen["h100"][name]

@@ -29,6 +29,7 @@ from c3sim.spec.reading.paths import (
     is_whole,
     set_si,
     set_value,
+    still_tuned,
 )
 from c3sim.spec.words import unknown
 from c3sim.spec.workload import Workload
@@ -203,7 +204,7 @@ def _validated_once(node: Node, settings: Settings) -> Node:
         if last not in inner:
             raise KeyError(path)
         inner[last] = value
-    return Node.model_validate(data)
+    return still_tuned(node, Node.model_validate(data))
 
 
 def workload_and_node(

@@ -6,18 +6,23 @@ same.
 
 An eager host runs ahead of the GPU as long as its launches take less than the GPU's work. Where
 they take longer over the whole iteration, the run is simulated with the host in the loop, kernel by
-kernel; else its part is left out, as that of a graph.
+kernel; else its part is left out, as that of a graph. An iteration is one of a loop that nobody
+waits for between turns: it takes the longer of what the host needs for its launches and of what the
+GPUs need without it. (The last kernels of a turn run while the host launches the first of the next
+one; the period of such a system is that of its slowest cycle: Baccelli, Cohen, Olsder and Quadrat,
+Synchronization and Linearity, 1992, chapter 3.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 from c3sim.iterations.build import Model, Piece, Plan, build, plan
 from c3sim.iterations.runs import Change, Numbers, Runs, launched, of_copy
+from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
 from c3sim.simulation.simulate import average_before
 from c3sim.spec.hardware import Node
@@ -67,10 +72,17 @@ class Measured:
         return self.whole(low, high)
 
     def whole(self, low: Numbers, high: Numbers) -> Numbers:
-        """Figures of all layers."""
+        """Figures of all layers, in a loop."""
         if self.few != self.more:
             high = low.at(high, self.few, self.more, self.planned.own_layers)
-        return high
+        return in_a_loop(high) if self.host_bound else high
+
+
+def in_a_loop(numbers: Numbers) -> Numbers:
+    """*numbers* of one turn of a loop that the host binds, from those of a turn by itself."""
+    wall = numbers.host
+    parts, compute = adding_up(numbers.parts, wall), min(numbers.compute, wall)
+    return replace(numbers, wall=wall, compute=compute, parts=parts)
 
 
 def measure(
@@ -160,13 +172,15 @@ class InTurns:
 
     @property
     def numbers(self) -> Numbers:
-        return self.all_turns.numbers
+        found = self.all_turns.numbers
+        return in_a_loop(found) if self.host_bound else found
 
     def sharing(self, private: frozenset[str]) -> Numbers:
         """The same where tasks have the kinds of sharing *private* to themselves."""
         node = self.planned.node
         of = self._figures(lambda runs: runs.sharing(node, private), private)
-        return all_turns(self.planned, of).numbers
+        found = all_turns(self.planned, of).numbers
+        return in_a_loop(found) if self.host_bound else found
 
     def _figures(self, of: Callable[[Runs], Numbers], private: frozenset[str]) -> OfPiece:
         @cache

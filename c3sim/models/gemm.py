@@ -114,13 +114,38 @@ class _Shape(NamedTuple):
 
 def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
     """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the
-    larger tile.
+    larger tile. A GPU with numbers set by hand has the tile and split of the one that its library
+    was tuned on.
 
     Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule*
     override.
     """
+    element = DTYPE_BYTES[task.dtype]
+    shape = _Shape(task.m, task.n, task.k, task.batch, element, task.rows)
+    machine, library = _machine(gpu, task), gpu.gemm_library(task.library)
+    schedule = task.schedule or library.schedule
+    if gpu.tuned_on is None:
+        return _plan(machine, library, shape, task.macro_tile, schedule)
+    known = _as_tuned(library, gpu.tuned_on.gemm_library(task.library))
+    rates = _machine(gpu.tuned_on, task)._replace(**{f: getattr(machine, f) for f in COUNTED})
+    chosen = _plan(rates, known, shape, task.macro_tile, schedule)
+    return _tile_plan(machine, library, shape, chosen.tile, chosen.split_k, schedule)
+
+
+#: Fields of a machine that a library asks the driver for when it is called.
+COUNTED = ("units", "lds", "registers", "waves", "wave_lanes", "wave_registers", "shared_cache")
+
+
+@lru_cache(maxsize=1024)
+def _as_tuned(library: GemmLibrary, tuned: GemmLibrary) -> GemmLibrary:
+    """*library* with the rates and times that it had when it was *tuned*."""
+    names = ("operand_feed", "prologue", "memory_efficiency", "unaligned", "odd_rows")
+    return library.model_copy(update={name: getattr(tuned, name) for name in names})
+
+
+def _machine(gpu: Gpu, task: Gemm) -> _Machine:
     cu = gpu.compute_units
-    machine = _Machine(
+    return _Machine(
         units=gpu.compute_unit_count,
         lds=cu.lds,
         registers=cu.registers,
@@ -136,10 +161,6 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
         shared_cache=gpu.shared_cache,
         next_kernel=gpu.kernels.gap + REDUCTION_LOADS * gpu.hbm.latency,
     )
-    element = DTYPE_BYTES[task.dtype]
-    shape = _Shape(task.m, task.n, task.k, task.batch, element, task.rows)
-    library = gpu.gemm_library(task.library)
-    return _plan(machine, library, shape, task.macro_tile, task.schedule or library.schedule)
 
 
 @lru_cache(maxsize=65536)

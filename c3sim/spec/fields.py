@@ -51,14 +51,15 @@ class Form(NamedTuple):
 
 @cache
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Name in files -> field, in declaration order."""
-    return {info.alias or name: info for name, info in model.model_fields.items()}
+    """Name in files -> field, in declaration order; those without ``repr`` are in no file."""
+    return {info.alias or name: info for name, info in model.model_fields.items() if info.repr}
 
 
 @cache
 def attributes_of(model: type[BaseModel]) -> dict[str, str]:
     """Name in files -> name of the attribute."""
-    return {info.alias or name: name for name, info in model.model_fields.items()}
+    fields = model.model_fields
+    return {info.alias or name: name for name, info in fields.items() if info.repr}
 
 
 def description_of(field: FieldInfo) -> str:

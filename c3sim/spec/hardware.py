@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from c3sim.spec.base import Synonyms
 from c3sim.spec.cache_policy import CachePolicies
@@ -144,6 +145,9 @@ class Gpu(Hardware):
     """left out: memory counts nothing, and starts nobody"""
     variation: Variation | None = None
     """left out: GPUs are alike, and so are the turns of a loop"""
+    tuned_on: SkipJsonSchema[Gpu | None] = Field(default=None, repr=False)
+    """no part of a file: the GPU whose rates and times its libraries count on when they choose,
+    where numbers of it were set by hand; None: this one"""
 
     @property
     def compute_unit_count(self) -> int:

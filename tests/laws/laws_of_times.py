@@ -13,14 +13,14 @@ from law_nodes import scaled, without_power_limit
 from law_reads import numbers_read
 from law_runs import REL, Trial, digest, ends, law
 
-from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import plan_collective
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.runs import kinds_of
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
+from c3sim.spec.reading.paths import still_tuned
 from c3sim.spec.task import Kernel
-from c3sim.spec.workload import Collective, Gemm, Hold, HostTask, Workload
+from c3sim.spec.workload import Collective, Hold, HostTask, Workload
 from c3sim.tasks.network import parts_of
 
 
@@ -167,9 +167,11 @@ def improvements(name: str) -> dict[str, int]:
 
 
 def _with(name: str, path: str, factor: float) -> Node:
-    """Node *name* without a power limit, the number at *path* times *factor*."""
+    """Node *name* without a power limit, the number at *path* times *factor*, by hand: its
+    libraries pick the tiles that they did.
+    """
     node = without_power_limit(NODES[name])
-    return scaled(node, lambda here, _unit: factor if here == path else 1.0)
+    return still_tuned(node, scaled(node, lambda here, _unit: factor if here == path else 1.0))
 
 
 @cache
@@ -196,16 +198,12 @@ def end_with(case: Case, path: str, step: float) -> float:
 
 
 def _pinned(workload: Workload, node: Node) -> Workload:
-    """The same with the library's present choices written down, so that no other tile is picked on
-    a faster node, nor another algorithm (the library does not know what a network does behind its
-    leaf switches, nor that a call is cold).
+    """The same with the library's present algorithms written down (the library does not know what
+    a network does behind its leaf switches, nor that a call is cold).
     """
     tasks = {}
     for name, task in workload.tasks.items():
-        if isinstance(task, Gemm):
-            plan = plan_gemm(node.gpu, task)
-            task = task.model_copy(update={"macro_tile": plan.tile, "schedule": plan.schedule})
-        elif isinstance(task, Collective) and task.backend == "dma" and node.nodes > 1:
+        if isinstance(task, Collective) and task.backend == "dma" and node.nodes > 1:
             task = task.model_copy(update={"pipeline": parts_of(node, task)})
         elif isinstance(task, Collective) and task.backend != "dma":
             plan = plan_collective(node, task)

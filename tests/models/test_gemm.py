@@ -8,6 +8,7 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.paths import NO_WORKLOAD, set_value, tuned
 from c3sim.spec.reading.records import load_records
 from c3sim.spec.workload import Gemm
 
@@ -176,6 +177,19 @@ def test_the_task_overrides_the_library() -> None:
     plan = plan_gemm(GPU, gemm(8192, 8192, 8192, macro_tile=(128, 96), schedule="persistent"))
     assert (plan.tile, plan.schedule) == ((128, 96), "persistent")
     assert plan_gemm(GPU, gemm(8192, 8192, 8192, library="triton")).tile == (256, 256)
+
+
+def test_numbers_set_by_hand_leave_the_tile_of_the_gpu() -> None:
+    """cuBLAS chooses by device, and cannot see that its memory was made faster: another tile is
+    that of another GPU, which has a file.
+    """
+    task, node = gemm(64, 24576, 8192), load_hardware("h200-1").node
+    packaged = plan_gemm(node.gpu, task)
+    fast, _ = set_value(node, NO_WORKLOAD, "gpu.hbm.bandwidth", "10 TB/s")
+    again, _ = set_value(fast, NO_WORKLOAD, "gpu.hbm.latency", "300 ns")
+    assert plan_gemm(fast.gpu, task) == plan_gemm(again.gpu, task) == packaged
+    other = plan_gemm(tuned(fast, None).gpu, task)  # a file with these numbers
+    assert other.tile != packaged.tile
 
 
 def test_the_choice_weighs_rounds_against_tile_size() -> None:

@@ -21,7 +21,7 @@ from scipy.optimize import least_squares
 from c3sim.errors import InputError
 from c3sim.experiments.kept import kept_calls
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.paths import set_value, unit_of
+from c3sim.spec.reading.paths import set_value, tuned, unit_of
 from c3sim.spec.record import Record
 
 from ..compare.figures import Figure, compare_record
@@ -158,12 +158,12 @@ class Fitted:
 
 
 def set_values(node: Node, values: Mapping[str, float]) -> Node:
-    """*node* with SI *values* by path."""
+    """*node* with SI *values* by path, on which libraries choose anew: it will be a file."""
     for path, value in values.items():
         unit = unit_of(node, NO_WORKLOAD, path)
         number = float(round(value)) if unit == "B" else float(value)  # sizes are whole bytes
         node, _ = set_value(node, NO_WORKLOAD, path, f"{number!r} {unit}" if unit else number)
-    return node
+    return tuned(node, None)
 
 
 # The least-squares search: weighted residuals, their slopes, and how certain its result is.

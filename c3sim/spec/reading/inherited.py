@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.paths import NO_WORKLOAD, get_value, set_si
+from c3sim.spec.reading.paths import NO_WORKLOAD, get_value, set_si, tuned
 from c3sim.spec.sourced import Leaf, in_file_units
 from c3sim.spec.units import format_si, parse_quantity
 
@@ -144,7 +144,7 @@ class _Carrying:
         value = leaf.value * factor
         value = float(round(value)) if leaf.unit == "B" else value
         try:
-            self.node, _ = set_si(self.node, NO_WORKLOAD, path, value)
+            self.node = tuned(set_si(self.node, NO_WORKLOAD, path, value)[0], None)
         except InputError as error:
             message = f"scaled with {leaf.scales_with}, {error.message}"
             raise InputError(message, path, leaf.file, leaf.line) from None

@@ -38,7 +38,7 @@ from pydantic import BaseModel, ValidationError
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.base import Style
 from c3sim.spec.fields import attributes_of, form_of, inside
-from c3sim.spec.hardware import Node
+from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.iteration import FIELDS as DESCRIBED
 from c3sim.spec.iteration import Described, Iteration, noted
 from c3sim.spec.reading.checks.workload import check_workload
@@ -157,7 +157,21 @@ def _set(
     if isinstance(changed, Workload):
         return node, noted(_checked(changed, path), path, value, style)
     assert isinstance(changed, Node)  # the only other root
-    return changed, workload
+    return still_tuned(node, changed), workload
+
+
+def still_tuned(before: Node, after: Node) -> Node:
+    """*after* with libraries that choose as on *before*: a number set by hand moves alone."""
+    if after.gpu is before.gpu or after.gpu.tuned_on is not None:
+        return after
+    return tuned(after, before.gpu)
+
+
+def tuned(node: Node, gpu: Gpu | None) -> Node:
+    """*node* with libraries that were tuned on *gpu*; None: on its own."""
+    if node.gpu.tuned_on is gpu:
+        return node
+    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"tuned_on": gpu})})
 
 
 def _checked(workload: Workload, path: str) -> Workload:
