@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from c3sim.errors import DeadlockError, InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.differences import Differences, of_runs
+from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.trust import domains
-from c3sim.iterations.described import described_on, evaluate
-from c3sim.iterations.described import explain as explain_any
-from c3sim.iterations.limits import limits_of
 from c3sim.notebook import Again, show_themselves
 from c3sim.output.kit.progress import heard, sweep_progress
 from c3sim.output.kit.progress import progress as progress_bar
@@ -119,7 +117,7 @@ def run(
     """
     model, target, notes = _prepared(workload, node, set)
     with _file_of_units(model.node if node is None else node):
-        return _noted(evaluate(model, target, strategy, trace=trace), notes, model, target)
+        return _noted(_evaluate(model, target, strategy, trace=trace), notes, model, target)
 
 
 def compare(
@@ -134,7 +132,7 @@ def compare(
     of each.
     """
     model, target, notes = _prepared(workload, node, set)
-    written = evaluate(model, target, "as_written") if isinstance(model, Described) else None
+    written = _evaluate(model, target, "as_written") if isinstance(model, Described) else None
     names = strategies.split(",") if isinstance(strategies, str) else strategies
     results, left_out = [], dict[str, str]()
     asked = [*STRATEGIES] if strategies == "all" else [name.strip() for name in names]
@@ -143,7 +141,7 @@ def compare(
             progress("strategies", number, len(asked))
         try:
             with _file_of_units(model.node if node is None else node):
-                result = evaluate(model, target, name)
+                result = _evaluate(model, target, name)
         except (InputError, InputErrors) as error:
             if strategies != "all":
                 raise
@@ -152,6 +150,15 @@ def compare(
         results.append(result if written is None else _measured_by(written, result))
     every = (_noted(result, notes, model, target) for result in results)
     return Comparison(every, left_out)
+
+
+def _evaluate(model: Workload, target: Node, strategy: str, *, trace: bool = False) -> Result:
+    """A checked *model* under *strategy*; what runs iterations is imported for these alone."""
+    if not isinstance(model, Described):
+        return evaluate_run(model, target, strategy, trace=trace)
+    from c3sim.iterations.described import evaluate
+
+    return evaluate(model, target, strategy, trace=trace)
 
 
 def _measured_by(written: Result, result: Result) -> Result:
@@ -184,6 +191,9 @@ def explain(
     time, and which next, by many runs more. *progress* hears of the runs behind it; left out, a
     notebook shows a bar for an iteration.
     """
+    from c3sim.iterations.described import explain as explain_any
+    from c3sim.iterations.limits import limits_of
+
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext
     with heard(progress, bar) as watcher, _file_of_units(model.node if node is None else node):
@@ -347,6 +357,8 @@ def _prepared(
     loaded = opened if isinstance(opened, LoadedNode) else LoadedNode(node=opened, provenance={})
     settings = settings_of(set)
     if isinstance(workload, LoadedIteration):
+        from c3sim.iterations.described import described_on
+
         target, model = described_on(workload, loaded.node, settings)
     else:
         assert isinstance(model, Workload)
@@ -377,7 +389,7 @@ def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:
 def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) -> Result:
     """*result* with more *notes*, and with how it is repeated."""
     again = Again(
-        partial(evaluate, model, target, result.strategy, trace=True),
+        partial(_evaluate, model, target, result.strategy, trace=True),
         partial(explain, model, node=target, strategy=result.strategy),
     )
     return replace(result, notes=(*result.notes, *notes), again=again)

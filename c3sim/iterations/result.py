@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from c3sim.iterations.shares import FURTHER
-from c3sim.iterations.stages import Stage
 from c3sim.result import ClassTime, Result
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from c3sim.iterations.stages import Stage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)  # short, as that of any result

@@ -3,13 +3,15 @@
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.errors import InputError
-from c3sim.spec.units import format_si, parse_quantity
+from c3sim.spec import units
+from c3sim.spec.units import UNIT_EXAMPLES, format_si, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -80,9 +82,18 @@ def test_values_are_shown_with_three_digits(value, unit, text):
     assert format_si(value, unit) == text
 
 
-def test_pint_is_imported_only_when_a_unit_is_read():
+@pytest.mark.parametrize("si", UNIT_EXAMPLES)
+def test_a_prefix_scales_as_pint_says(si):
+    """Short prefixes before the SI unit are read without pint; to the last bit as it reads them."""
+    pint = units._registry()
+    for prefix, scale in units._SCALES.items():
+        one = pint.Quantity(Fraction(1), pint.parse_units(prefix + si))
+        assert one.to(si).magnitude == scale
+
+
+def test_a_run_of_packaged_files_imports_neither_pint_nor_what_iterations_need():
     code = (
-        "import sys, c3sim.spec.reading.loading, c3sim.spec.reading.paths; "
-        "assert 'pint' not in sys.modules and 'pandas' not in sys.modules"
+        "import sys, c3sim; c3sim.run('gemm-alone', set={'gpu.hbm.bandwidth': '5 TB/s'}); "
+        "assert not {'pint', 'pandas', 'c3sim.iterations.build'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
