@@ -29,7 +29,7 @@ from c3sim.strategies.table import best_candidate
 WORKLOAD, STRATEGY = "gemm-beside-all-gather", "sp"
 SECONDS = 5.0  # for 1,000 runs
 MOST = 1.5  # times the simulation alone
-MOST_CALLS = 2.4  # of functions, times those of one simulation; notes 0.2, what it reads 0.3
+MOST_CALLS = 2.1  # of functions, times those of one simulation
 
 
 def settings(count: int) -> list[dict[str, object]]:

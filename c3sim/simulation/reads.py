@@ -10,7 +10,10 @@ places were read; models are frozen, so the node that was read says what stood t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
+from typing import Any, TypeVar, cast
 
 from c3sim.spec.base import Spec
 
@@ -19,80 +22,109 @@ _MISSING = object()  # of a key that a mapping does not have
 _PLAIN = frozenset({float, int, bool, str, tuple, type(None)})
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
     """What was read of a model or mapping: all of it (*whole*), which *keys* it has, values of
-    fields or keys (*leaves*), and *inner* ones with what was read of them.
+    fields or keys (*leaves*), and *inner* ones with what was read of them. Equal ones are one
+    (:func:`_shape`).
     """
 
     whole: bool
     keys: bool
     leaves: tuple[Hashable, ...]
     inner: tuple[tuple[Hashable, Shape], ...]
+    look_up: Callable[[Any], Any]  # *leaves* of a dictionary that has them all
 
-    def agree(self, then: Any, now: Any) -> bool:
-        """True if all that was read of *then* is the same in *now*."""
-        if now is then:
-            return True
-        if type(now) is not type(then):
-            return False
-        if self.whole:
-            return bool(now == then)
-        held, was = (each if isinstance(each, dict) else each.__dict__ for each in (now, then))
-        return (
-            (not self.keys or tuple(held) == tuple(was))
-            and all(
-                _same(was.get(leaf, _MISSING), held.get(leaf, _MISSING)) for leaf in self.leaves
-            )
-            and all(inner.agree(was[name], held.get(name)) for name, inner in self.inner)
-        )
+    def values(self, now: Any) -> Hashable:
+        """All that was read, as it stands in *now*: where that is equal, a run does the same."""
+        held = _held(now)
+        if self.whole or held is None:
+            return now  # type: ignore[no-any-return]
+        try:
+            leaves = self.look_up(held)
+        except KeyError:
+            leaves = tuple([held.get(leaf, _MISSING) for leaf in self.leaves])
+        inner = [shape.values(held.get(name, _MISSING)) for name, shape in self.inner]
+        return type(now), leaves, *inner, tuple(held) if self.keys else None
 
 
-def _same(then: Any, now: Any) -> bool:
-    return then is now or (type(then) is type(now) and bool(then == now))
+@cache
+def _shape(
+    whole: bool = False,
+    keys: bool = False,
+    leaves: tuple[Hashable, ...] = (),
+    inner: tuple[tuple[Hashable, Shape], ...] = (),
+) -> Shape:
+    return Shape(whole, keys, leaves, inner, itemgetter(*leaves) if leaves else _nothing)
 
 
-_shapes: dict[Shape, Shape] = {}  # most runs have one of few
+def _nothing(_held: object) -> None:
+    """No leaves are looked up."""
+
+
+def _held(value: Any) -> dict[Any, Any] | None:
+    """Fields of a model, a mapping itself; None: *value* is neither."""
+    held = getattr(value, "__dict__", value)
+    return held if type(held) is dict else None
+
+
+_NOTHING = _shape()
 
 
 class Reads:
-    """What is being read of the model or mapping *seen*."""
+    """What is being read of the model or mapping *seen*, beyond what is *expected*: that counts as
+    read whether it is or not, and is not watched any more.
+    """
 
-    __slots__ = ("inner", "keys", "leaves", "seen", "whole")
+    __slots__ = ("expected", "inner", "keys", "leaves", "seen", "whole")
 
-    def __init__(self, seen: Any) -> None:
-        self.seen, self.whole, self.keys = seen, False, False
+    def __init__(self, seen: Any, expected: Shape = _NOTHING) -> None:
+        self.seen, self.expected = seen, expected
+        self.whole, self.keys = expected.whole, expected.keys
         self.leaves: dict[Hashable, None] = {}
         self.inner: dict[Hashable, Reads] = {}
 
-    def note(self, name: Hashable, value: Any) -> Any:
+    def note(self, name: Hashable, value: Any, expected: Shape = _NOTHING) -> Any:
         """*value* of the field or key *name*, watched where more can be read of it."""
         if type(value) in _PLAIN or not isinstance(value, (Spec, dict)):
             self.leaves[name] = None
             return value
-        return _watched(self.inner.setdefault(name, Reads(value)))
+        reads = self.inner[name] = Reads(value, expected)
+        return value if expected.whole else _watched(reads)
 
     def shape(self) -> Shape:
         """What has been read."""
+        before = self.expected
+        inner = tuple([(name, reads.shape()) for name, reads in self.inner.items()])
         if self.whole:
-            found = Shape(True, False, (), ())
-        else:
-            inner = tuple([(name, reads.shape()) for name, reads in self.inner.items()])
-            found = Shape(False, self.keys, tuple(self.leaves), inner)
-        return _shapes.setdefault(found, found)
+            return _shape(whole=True)
+        if not self.leaves and self.keys == before.keys and inner == before.inner:
+            return before
+        leaves = tuple(dict.fromkeys((*before.leaves, *self.leaves)))
+        missed = [each for each in before.inner if each[0] not in self.inner]
+        return _shape(False, self.keys, leaves, (*inner, *missed))
 
 
-def watched(model: Model) -> tuple[Model, Reads]:
-    """*model* to be read in its place, and what will have been read of it."""
-    reads = Reads(model)
+def watched(model: Model, expected: Shape = _NOTHING) -> tuple[Model, Reads]:
+    """*model* to be read in its place, and what will have been read of it: all that is *expected*,
+    as the same run read it of another model, costs next to nothing; what else, is noted.
+    """
+    reads = Reads(model, expected)
     return cast(Model, _watched(reads)), reads
 
 
 def _watched(reads: Reads) -> Any:
+    """The model or mapping that *reads* are of, with all that they expect in its place."""
+    expected, held = reads.expected, _held(reads.seen)
+    assert held is not None
+    known = {name: held.get(name, _MISSING) for name in expected.leaves}
+    for name, inner in expected.inner:
+        if name in held:
+            known[name] = reads.note(name, held[name], inner)
     if isinstance(reads.seen, dict):
-        return _WatchedMapping(reads)
-    found = _class(type(reads.seen))
-    model: Any = object.__new__(found)
-    model.__dict__["_reads"] = reads
+        return _WatchedMapping(reads, known)
+    model: Any = object.__new__(_class(type(reads.seen)))
+    model.__dict__.update(known, _reads=reads)
     return model
 
 
@@ -101,9 +133,8 @@ class _WatchedMapping(Mapping[Any, Any]):
 
     __slots__ = ("_found", "_reads")
 
-    def __init__(self, reads: Reads) -> None:
-        self._reads = reads
-        self._found: dict[Any, Any] = {}
+    def __init__(self, reads: Reads, found: dict[Any, Any]) -> None:
+        self._reads, self._found = reads, found
 
     def __getitem__(self, key: Any) -> Any:
         if key not in self._found:

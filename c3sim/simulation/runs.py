@@ -8,7 +8,7 @@ all ask here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable
 
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
 from c3sim.simulation.reads import Shape, watched
@@ -21,7 +21,7 @@ from c3sim.tasks.plan import kind_of
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
 #: for thousands of runs of a few tasks.
 REMEMBERED = 65536
-NODES = 32  # that differ in what one workload reads; the latest that were asked for
+NODES = 256  # that differ in what one workload reads; the latest that were asked for
 
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 #: Fields by which a task waits for others.
@@ -31,13 +31,44 @@ _CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
 _Key = tuple[str, frozenset[str], bool, bool]
 
 
-class _Known(NamedTuple):
-    node: Node
-    read: Shape
-    run: Run
+class _Known:
+    """Runs of one workload, by what each read and the values that stood there; the latest last."""
+
+    __slots__ = ("runs", "shapes")
+
+    def __init__(self) -> None:
+        self.shapes: list[Shape] = []
+        self.runs: dict[tuple[Shape, Hashable], Run] = {}
+
+    def get(self, node: Node) -> Run | None:
+        """The run that holds on *node*."""
+        for shape in reversed(self.shapes):
+            found = self.runs.pop(key := _place(shape, node), None)
+            if found is not None:
+                self.runs[key] = found
+                return found
+        return None
+
+    def put(self, shape: Shape, node: Node, run: Run) -> int:
+        """Keep *run*; returns the times of tasks that this adds."""
+        if shape not in self.shapes:
+            self.shapes.append(shape)
+        self.runs[_place(shape, node)] = run
+        dropped = self.runs.pop(next(iter(self.runs))) if len(self.runs) > NODES else None
+        return len(run.times) - (len(dropped.times) if dropped is not None else 0)
 
 
-_runs: dict[_Key, list[_Known]] = {}  # the latest last
+def _place(shape: Shape, node: Node) -> tuple[Shape, Hashable]:
+    """What *shape* has of *node*; its text, where a model with mappings is all of it."""
+    values = shape.values(node)
+    try:
+        hash(values)
+    except TypeError:
+        values = repr(values)
+    return shape, values
+
+
+_runs: dict[_Key, _Known] = {}  # the latest last
 _held = 0  # times of tasks in them
 
 
@@ -55,35 +86,26 @@ def run_once(
     # The parts of a workload that decide its run; names and descriptions do not.
     conditions = workload.model_dump_json(include={*_CONDITIONS})
     key = (conditions, private, by_class, energy)
-    found = _known(key, node)
+    known = _runs.get(key)
+    found = None if known is None else known.get(node)
     if found is None:
-        seen, reads = watched(node)
+        seen, reads = watched(node, *known.shapes[-1:] if known is not None else ())
         if type(node) is not Node:  # somebody else watches it: the run is of this very one
             seen, reads.whole = node, True
         found = simulate(seen, workload, private=private, by_class=by_class, energy=energy)
-        _remember(key, _Known(node, reads.shape(), found))
+        _remember(key, reads.shape(), node, found)
     return found
 
 
-def _known(key: _Key, node: Node) -> Run | None:
-    known = _runs.get(key, [])
-    for place in range(len(known) - 1, -1, -1):
-        if known[place].read.agree(known[place].node, node):
-            known.append(known.pop(place))
-            return known[-1].run
-    return None
-
-
-def _remember(key: _Key, known: _Known) -> None:
-    """Keep *known*, and the latest of the others as far as there is room."""
+def _remember(key: _Key, shape: Shape, node: Node, run: Run) -> None:
+    """Keep *run*, and the latest of the others as far as there is room."""
     global _held
-    others = _runs[key] = _runs.pop(key, [])  # it is the latest now
-    others.append(known)
-    _held += len(known.run.times)
-    while len(others) > NODES:
-        _held -= len(others.pop(0).run.times)
+    known = _runs.pop(key) if key in _runs else _Known()
+    _runs[key] = known  # it is the latest now
+    _held += known.put(shape, node, run)
     while _held > REMEMBERED and len(_runs) > 1:
-        _held -= sum(len(each.run.times) for each in _runs.pop(next(iter(_runs))))
+        oldest = _runs.pop(next(iter(_runs)))
+        _held -= sum(len(each.times) for each in oldest.runs.values())
 
 
 def undisturbed(node: Node, workload: Workload) -> Run:

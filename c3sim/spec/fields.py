@@ -128,16 +128,21 @@ def inside(annotation: Any, step: str | int, value: Any = None) -> Any:
     if form.options:
         return inside(form.options[chosen(form.options, value)], step, value)
     if form.model is not None:
-        by_others = getattr(form.model, "inside", None)  # of a model whose fields decide on others
-        if by_others is not None and (found := by_others(step, value)) is not None:
-            return found
-        return annotation_of(form.model, str(step)) if step in fields_of(form.model) else None
+        return inside_model(form.model, step, value)
     if form.origin is dict:
         return form.arguments[1]
     if form.origin is tuple and isinstance(step, int):
         fixed = Ellipsis not in form.arguments
         return form.arguments[step if fixed and step < len(form.arguments) else 0]
     return None
+
+
+def inside_model(model: type[BaseModel], step: str | int, value: Any = None) -> Any:
+    """As :func:`inside`, of a *model*."""
+    by_others = getattr(model, "inside", None)  # of a model whose fields decide on others
+    if by_others is not None and (found := by_others(step, value)) is not None:
+        return found
+    return annotation_of(model, str(step)) if step in fields_of(model) else None
 
 
 class ByForm:

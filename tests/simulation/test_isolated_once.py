@@ -7,15 +7,22 @@ import pytest
 from law_nodes import scaled
 
 from c3sim.simulation import runs
-from c3sim.simulation.reads import watched
+from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of
 from c3sim.strategies.table import best_workload
 
 
 def _kept() -> int:
-    return sum(map(len, runs._runs.values()))
+    return sum(len(known.runs) for known in runs._runs.values())
+
+
+def _same(reads: Reads, one: Node, other: Node) -> bool:
+    """True if all that was read is the same on both."""
+    shape = reads.shape()
+    return shape.values(one) == shape.values(other)
 
 
 def test_a_task_is_simulated_once_whatever_its_name() -> None:
@@ -71,11 +78,30 @@ def test_a_number_that_is_not_read_has_no_say(node: str, strategy: str) -> None:
     unread, shape = set(), reads.shape()
     for path in paths_of(on, NO_WORKLOAD):
         other = scaled(on, lambda each, _, path=path: 0.9 if each == path else 1.0)
-        if other != on and shape.agree(on, other):
+        if other != on and shape.values(on) == shape.values(other):
             unread.add(path)
             assert simulate(other, workload, energy=True) == run, path
     assert ("gpu.dma_engines.bandwidth" in unread) == (strategy == "base")
     assert "links.bandwidth" not in unread and "gpu.clock.maximum" not in unread
+
+
+def test_what_is_expected_counts_as_read_and_more_is_noted() -> None:
+    """The same run of a node with other links reads what it read before; who reads more has that
+    and what was expected.
+    """
+    node = load_hardware("teaching-4").node
+    quick, late = (
+        scaled(node, lambda each, _, path=path: 0.9 if each == path else 1.0)
+        for path in ("links.bandwidth", "links.latency")
+    )
+    seen, reads = watched(node)
+    assert seen.links.bandwidth and seen.gpu.compute_unit_count
+    shape = reads.shape()
+    seen, reads = watched(quick, shape)
+    assert seen.links.bandwidth == quick.links.bandwidth and reads.shape() is shape
+    assert shape.values(node) != shape.values(quick) and shape.values(node) == shape.values(late)
+    assert seen.links.latency == quick.links.latency
+    assert not _same(reads, node, late) and not _same(reads, node, quick)
 
 
 def test_what_is_asked_of_a_whole_model_is_all_read() -> None:
@@ -92,9 +118,9 @@ def test_what_is_asked_of_a_whole_model_is_all_read() -> None:
     ):
         seen, reads = watched(node)
         assert seen.links.bandwidth == node.links.bandwidth
-        assert reads.shape().agree(node, other)
+        assert _same(reads, node, other)
         asks(seen.links)
-        assert not reads.shape().agree(node, other)
+        assert not _same(reads, node, other)
 
 
 def test_keys_of_a_mapping_are_read_one_by_one() -> None:
@@ -107,6 +133,6 @@ def test_keys_of_a_mapping_are_read_one_by_one() -> None:
     other = node.model_copy(update={"gpu": node.gpu.model_copy(update={"gemm_libraries": fewer})})
     seen, reads = watched(node)
     assert seen.gpu.gemm_libraries["hipblaslt"].tiles and "none" not in seen.gpu.gemm_libraries
-    assert reads.shape().agree(node, other)
+    assert _same(reads, node, other)
     assert len(seen.gpu.gemm_libraries) == len(libraries)
-    assert not reads.shape().agree(node, other)
+    assert not _same(reads, node, other)

@@ -37,7 +37,7 @@ from pydantic import BaseModel, ValidationError
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.base import Style
-from c3sim.spec.fields import attributes_of, form_of, inside
+from c3sim.spec.fields import attributes_of, form_of, inside, inside_model
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.iteration import FIELDS as DESCRIBED
 from c3sim.spec.iteration import Described, Iteration, noted
@@ -248,10 +248,11 @@ def _into(
     value: Any, annotation: Any, step: str, workload: Workload | None = None
 ) -> tuple[Any, Any] | None:
     """The value that *step* of a path leads to from *value*, and its annotation; or None."""
-    entries = _entries(value)
     if isinstance(value, BaseModel):
-        annotation = type(value)
-    elif isinstance(value, tuple) and step in entries:
+        name = attributes_of(type(value)).get(step)
+        return None if name is None else (getattr(value, name), inside_model(type(value), step))
+    entries = _entries(value)
+    if isinstance(value, tuple) and step in entries:
         return entries[step], type(entries[step])
     elif isinstance(value, dict) and step not in value and workload is not None:
         inner = form_of(annotation).arguments[1]

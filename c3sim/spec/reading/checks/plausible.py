@@ -62,6 +62,9 @@ def _above(bandwidth: float, raw: float) -> str:
     return f"{given} is above links.raw_bandwidth, {most}, the signalling rate of a link"
 
 
+_units: dict[str, str] = {}  # of numbers of a node, by path
+
+
 def implausible(node: Node) -> Iterator[str]:
     """Sentences on numbers of *node* that lie a decade beyond those of all known GPUs."""
     totals = {each.name: (each.value, each.unit) for each in totals_of(node)}
@@ -69,7 +72,9 @@ def implausible(node: Node) -> Iterator[str]:
         if name in totals:
             value, unit = totals[name]
         elif "." in name:
-            value, unit = get_value(node, NO_WORKLOAD, name), unit_of(node, NO_WORKLOAD, name)
+            if name not in _units:
+                _units[name] = unit_of(node, NO_WORKLOAD, name)
+            value, unit = get_value(node, NO_WORKLOAD, name), _units[name]
         else:  # a node of one GPU has no links
             continue
         low, high = (parse_quantity(known[end], unit) for end in ("low", "high"))
