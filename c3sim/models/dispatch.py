@@ -6,7 +6,8 @@ its SEs. What happens when an SE is full is not documented; the GPU's file names
 
 ``weighted_rotation``  SEs take turns in proportion to the compute units they physically have. The
                        grid is dispatched in order: when the SE whose turn it is has no room,
-                       everything behind it waits, on all dies (head-of-line stall)
+                       everything behind it waits, on all dies (head-of-line stall). Each grid
+                       begins at the same SE (``dies.first_engine``)
 ``strict_rotation``    the same with equal turns, whatever the SEs' sizes
 ``engine_queues``      turns as weighted_rotation, but an SE that is full holds up only its own
                        workgroups
@@ -67,25 +68,22 @@ class Rotation:
 
 
 @lru_cache(maxsize=256)
-def rotation(weights: tuple[int, ...]) -> Rotation:
-    """Smooth weighted round robin: in each place the SE furthest behind its share takes its turn;
-    ties to the first.
+def rotation(weights: tuple[int, ...], first: int = 0) -> Rotation:
+    """Round robin from SE *first* on; one that had its *weights* turns of a period is skipped.
 
-    Equal weights give 0, 1, 2, 3, 0, 1, ...; (10, 10, 9, 9) gives nearly that, with the small SEs
-    skipped once.
+    Equal weights give 0, 1, 2, 3, 0, 1, ...; (10, 10, 9, 9) nine times that, and then 0, 1.
     """
-    period = sum(weights)
-    if period == 0:
+    if not any(weights):
         raise ValueError("no engine takes part")
-    credit = [0] * len(weights)
     turns: list[list[int]] = [[] for _ in weights]
-    for place in range(period):
-        for engine, weight in enumerate(weights):
-            credit[engine] += weight
-        chosen = max(range(len(weights)), key=lambda engine: credit[engine])
-        credit[chosen] -= period
-        turns[chosen].append(place)
-    return Rotation(period, tuple(tuple(places) for places in turns))
+    place = 0
+    for round_ in range(max(weights)):
+        for step in range(len(weights)):
+            engine = (first + step) % len(weights)
+            if round_ < weights[engine]:
+                turns[engine].append(place)
+                place += 1
+    return Rotation(place, tuple(tuple(places) for places in turns))
 
 
 def die_shares(workgroups: int, dies: int) -> list[int]:

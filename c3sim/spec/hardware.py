@@ -45,7 +45,9 @@ class Dies(Hardware):
     count: Parts
     """accelerator dies per GPU"""
     shader_engines: tuple[Parts, ...] = Field(min_length=1, max_length=256)
-    """compute units in each shader engine of one die"""
+    """compute units in each shader engine of one die, in the order of bits of a CU mask"""
+    first_engine: int = Field(default=0, ge=0, le=255)
+    """the shader engine (from 0) that takes the first workgroup of a die, in every grid"""
     dispatch: Literal[
         "weighted_rotation", "strict_rotation", "engine_queues", "work_conserving", "rotation"
     ]

@@ -23,18 +23,20 @@ def test_equal_engines_take_turns() -> None:
     assert _order((9, 9)) == [0, 1] * 9
 
 
-def test_four_and_three() -> None:
-    """Credits grow by (4, 3) a place, who has most pays 7 (the first of equals):
-    (4,3) 0, (1,6) 1, (5,2) 0, (2,5) 1, (6,1) 0, (3,4) 1, (7,0) 0."""
+def test_an_engine_that_had_its_turns_is_skipped() -> None:
     assert _order((4, 3)) == [0, 1, 0, 1, 0, 1, 0]
-
-
-def test_ten_ten_nine_nine() -> None:
-    """After j rounds of 0 1 2 3 the credits are (2j, 2j, -2j, -2j). The third place of a round goes
-    to engine 2 while 27 - 2j > 2j - 8, that is up to j = 8, nine rounds in all; then 0 and 1 have
-    the two places that are left of 38.
-    """
     assert _order((10, 10, 9, 9)) == [0, 1, 2, 3] * 9 + [0, 1]
+
+
+def test_the_first_engine_begins_each_round() -> None:
+    """148 places on a die of 9, 10, 10, 9 from engine 3 on: three periods of 38, then eight rounds
+    of 3 0 1 2, then 3 and 0. So the engines 3 and 0, of nine units, have 36, one more than the
+    35.05 that are their share.
+    """
+    order = rotation((9, 10, 10, 9), 3)
+    assert [order.place(engine, 0) for engine in (3, 0, 1, 2)] == [0, 1, 2, 3]
+    assert [order.count(engine, 148) for engine in range(4)] == [36, 38, 38, 36]
+    assert [order.place(engine, 9) for engine in (1, 2)] == [36, 37]
 
 
 def test_places_of_a_grid_over_several_periods() -> None:

@@ -55,7 +55,11 @@ class EngineTurns:
 
 @lru_cache(maxsize=512)
 def engine_groups(
-    dies: int, sizes: tuple[int, ...], rule_name: str, shapes: tuple[tuple[int, Mask, int], ...]
+    dies: int,
+    sizes: tuple[int, ...],
+    first: int,
+    rule_name: str,
+    shapes: tuple[tuple[int, Mask, int], ...],
 ) -> tuple[tuple[int, Units, tuple[EngineTurns, ...]], ...]:
     """(multiplicity, units, turn in each grid of *shapes*) of engines that are alike, in order of
     appearance.
@@ -65,7 +69,7 @@ def engine_groups(
     """
     rule = RULES[rule_name]
     units = _units(dies, sizes, tuple(mask for _, mask, _ in shapes))
-    columns = [_turns(rule_name, dies, sizes, *shape) for shape in shapes]
+    columns = [_turns(rule_name, dies, sizes, first, *shape) for shape in shapes]
     labelled = rule.merged and any(cluster > 1 for _, _, cluster in shapes)
     alike: Counter[tuple[Units, tuple[EngineTurns, ...]]] = Counter()
     for die in range(dies):
@@ -102,7 +106,13 @@ def _units(
 
 
 def _turns(
-    rule_name: str, dies: int, sizes: tuple[int, ...], workgroups: int, mask: Mask, cluster: int
+    rule_name: str,
+    dies: int,
+    sizes: tuple[int, ...],
+    first: int,
+    workgroups: int,
+    mask: Mask,
+    cluster: int,
 ) -> list[tuple[EngineTurns, ...]]:
     """EngineTurns of each die and engine for one grid."""
     rule = RULES[rule_name]
@@ -122,7 +132,7 @@ def _turns(
         weights = (
             turn_weights(rule, clusters, enabled[die]) if die in totals else tuple(1 for _ in sizes)
         )
-        order = rotation(weights)
+        order = rotation(weights, first)
         turns.append(
             tuple(EngineTurns(order, engine, totals.get(die, 0)) for engine in range(len(sizes)))
         )

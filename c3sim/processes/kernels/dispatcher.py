@@ -95,6 +95,7 @@ class Dispatcher:
         groups = engine_groups(
             gpu.dies.count,
             tuple(gpu.dies.shader_engines),
+            gpu.dies.first_engine,
             gpu.dies.dispatch,
             tuple(
                 (shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in distinct
@@ -268,15 +269,15 @@ class Dispatcher:
         grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:
-        """The place in each die's order at which *grid* stops: the first place whose engine has no
-        room, or the end. *assigned*: places each engine of the groups has been given.
+        """The place in each die's order at which *grid* stops: the first one of its places whose
+        engine has no room, or the end. *assigned*: places each engine of the groups has been given.
         """
         if not self.in_order:
             return grid.last
         places = [
             turn.place(given + room)
             for (_, turn, room), given in zip(rooms, assigned, strict=True)
-            if turn.weight
+            if given + room < turn.all
         ]
         return max(grid.pointer, min([grid.last, *places]))
 

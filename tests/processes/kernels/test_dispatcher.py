@@ -72,6 +72,15 @@ def test_one_round_fills_engines_of_unequal_size_exactly() -> None:
     assert not bench.dispatcher.waits(grid)
 
 
+def test_a_grid_that_is_no_multiple_of_the_dies_fits_the_units_of_its_mask() -> None:
+    """303 workgroups: 38 on dies 0 to 6 and 37 on die 7, whose last unit (bit 303) is masked out.
+    Its engine of that unit has all its nine, and holds up nobody.
+    """
+    shape = GridShape(303, tuple(range(303)))
+    bench = Bench(gpu_of(*MI300X_LIKE), shape)
+    assert not bench.dispatcher.waits(bench.launch("g", shape))
+
+
 @pytest.mark.parametrize(
     ("rule", "alone", "beside"), [("weighted_rotation", 4, 5), ("work_conserving", 4, 4)]
 )
