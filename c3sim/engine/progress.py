@@ -161,21 +161,20 @@ class Progress:
             return list(self.flows), places
         return sorted(flows, key=in_order), places
 
-    def _cap(self, flow: Flow) -> float:
-        """The rate bound of *flow* in the present state of its domain."""
-        return flow.cap(self.states.get(flow.domain)) if callable(flow.cap) else flow.cap
-
     def _share(self, flows: list[Flow], now: float) -> None:
         """Solve one connected set of flows and predict their finishes."""
         self.solves += 1
+        states = {name: self.states.get(name) for name in {flow.domain for flow in flows}}
         demands = [
-            Demand(flow.weight, self._cap(flow), flow.demand.uses)
+            Demand(flow.weight, flow.cap(states[flow.domain]), flow.demand.uses)
             if callable(flow.cap)
             else flow.demand
             for flow in flows
         ]
         for flow, rate in zip(flows, solve(self._given, demands), strict=True):
-            self.settle(flow, now)
+            if flow.settled != now:  # as settle(), without a call
+                flow.remaining -= flow.rate * (now - flow.settled)
+                flow.settled = now
             flow.rate = rate
             finish = math.inf
             if flow.remaining <= 0.0:

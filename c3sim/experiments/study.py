@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
@@ -28,7 +29,7 @@ from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.evaluation.shares import Progress
 from c3sim.experiments import papers
@@ -239,7 +240,9 @@ def run_study(study: Study | LoadedStudy, options: Options | None = None) -> Stu
             raise loaded.error(mistake, f"strategies[{index}]")
     kind = kind_of(loaded)
     asked = Asked(loaded=loaded, options=options)
-    cases = kind.cases(asked)
+    with _located(asked):
+        asked.nodes()
+        cases = kind.cases(asked)
     if options.agree is not None:
         asked.ask(*kind.effort(asked, cases))
     work = partial(_row, kind.row, changed)
@@ -249,6 +252,28 @@ def run_study(study: Study | LoadedStudy, options: Options | None = None) -> Stu
     result.update(kind.reduce(asked, cases, rows))
     result.kind = kind.name
     return result
+
+
+@contextmanager
+def _located(asked: Asked) -> Iterator[None]:
+    """Puts file and line of the study on mistakes raised inside that are of its values."""
+    loaded, options = asked.loaded, asked.options
+    try:
+        yield
+    except InputError as error:
+        raise _placed(error, loaded, options) from None
+    except InputErrors as error:
+        raise InputErrors(_placed(each, loaded, options) for each in error.errors) from None
+
+
+def _placed(error: InputError, loaded: LoadedStudy, options: Options) -> InputError:
+    """*error* with file and line, unless it has them or comes from *options*."""
+    node = not error.path and options.node is None and error.message.startswith("unknown node")
+    path = "node" if node else error.path
+    begins = path.replace("[", ".").split(".")[0]
+    if error.file or path in options.settings or begins not in loaded.places:
+        return error
+    return loaded.error(error.message, path)
 
 
 def _row(function: Callable[[Any, Study], Row], study: Study, case: Any) -> Row:

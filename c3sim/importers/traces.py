@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, short
 from c3sim.importers.collector import Collector
 from c3sim.importers.result import ImportResult, KernelTimes
 from c3sim.importers.values import (
@@ -357,11 +357,11 @@ class Sizes:
 
     def _warn(self, kind: str, name: str, several: bool) -> None:
         reasons = self._reasons[kind, name]
-        short = name.split("(")[0]
-        short = short if len(short) <= 80 else short[:77] + "..."
+        called = name.split("(")[0]
+        called = called if len(called) <= 80 else called[:77] + "..."
         hint = "" if several else f"; if you know it: --assume {_HOW[kind]}"
         article = "no record of" if several else "no records of"
-        self._collector.warn(f"{article} {short} ({len(reasons)} instances): {reasons[0]}{hint}")
+        self._collector.warn(f"{article} {called} ({len(reasons)} instances): {reasons[0]}{hint}")
 
     def _fill(self, kernel: Kernel, filled: Mapping[str, Mapping[str, Any]]) -> Kernel:
         if kernel.task is not None or kernel.name not in filled:
@@ -383,7 +383,7 @@ def kernel_lines(result: ImportResult) -> Iterator[str]:
     """A line per device, and one per GEMM and collective; the rest is counted."""
     for each in result.overlaps:
         yield (
-            f"device {each.device}: GEMMs ran {each.gemm_us:.1f} us,"
+            f"device {short(str(each.device), 40)}: GEMMs ran {each.gemm_us:.1f} us,"
             f" collectives {each.collective_us:.1f} us, both at once {each.both_us:.1f} us,"
             f" exposed communication {each.exposed_us:.1f} us"
         )

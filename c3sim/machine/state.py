@@ -169,7 +169,7 @@ class StateRule:
                 self.gpu,
                 self._stall,
                 [f.tags.declared for f in drawing],
-                [bound for _, bound in kinds[0]],
+                kinds[0],
                 [f.tags.declared for f in disturbing],
                 [bound for _, bound in kinds[1] or kinds[0]],
                 [f.tags.declared for f in holding],
@@ -177,41 +177,34 @@ class StateRule:
         return by_clock.states[self._governors[name].factor(by_clock.power, by_clock.within)]
 
 
-class _Loading(NamedTuple):
-    """Fields of :class:`Declared` that a flow which loads memory has its load from."""
-
-    rate: Rate
-    clocked: bool
-    full: float
-    through_ports: float
-    memory_time: float
-    l2_time: float
-    freely: Rate | None
-
-
-def _by_bound(flows: Sequence[Declared], bounds: Sequence[int]) -> list[list[_Loading]]:
-    """Loads of *flows*, together those with equal numbers in *bounds*."""
-    grouped: list[list[_Loading]] = [[] for _ in range(len(set(bounds)))]
-    for f, bound in zip(flows, bounds, strict=True):
-        load = f.memory_time, f.l2_time, f.freely
-        grouped[bound].append(_Loading(f.rate, f.clocked, f.full, f.through_ports, *load))
+def _by_bound(flows: Sequence[Declared], bounds: Sequence[int]) -> list[list[Declared]]:
+    """*flows* in lists, together those with equal numbers in *bounds*."""
+    grouped: list[list[Declared]] = [[] for _ in range(len(set(bounds)))]
+    for flow, bound in zip(flows, bounds, strict=True):
+        grouped[bound].append(flow)
     return grouped
 
 
-def _asked_freely(flows: Sequence[_Loading]) -> float:
+def _asked_freely(flows: Sequence[Declared]) -> float:
     """Load that *flows* would ask for at full speed if only memory limited them."""
-    return sum([(f.freely or f.rate)(FULL_SPEED) * (f.memory_time + f.l2_time) for f in flows])
+    return sum(
+        [
+            (f.freely(FULL_SPEED) if f.freely else f.full) * (f.memory_time + f.l2_time)
+            for f in flows
+        ]
+    )
 
 
 def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
     """Kind and bound of each of *flows*; bounds are numbered by appearance."""
-    bounds: dict[int, int] = {}
-    return tuple([(f.tags.kind, bounds.setdefault(f.tags.bound, len(bounds))) for f in flows])
+    seen = dict.fromkeys([f.tags.bound for f in flows])
+    numbers = {bound: number for number, bound in enumerate(seen)}
+    return tuple([(f.tags.kind, numbers[f.tags.bound]) for f in flows])
 
 
 def _computing(gpu: Gpu, flows: Sequence[Declared]) -> float:
     """Share of the compute units on which arithmetic of *flows* runs."""
-    return min(1.0, sum(flow.computing for flow in flows) / gpu.compute_unit_count)
+    return min(1.0, sum([flow.computing for flow in flows]) / gpu.compute_unit_count)
 
 
 class StateByClock:
@@ -224,32 +217,36 @@ class StateByClock:
         gpu: Gpu,
         stall: Stall | None,
         drawing: Sequence[Declared],
-        bounds: Sequence[int],
+        kinds: Sequence[tuple[int, int]],
         loading: Sequence[Declared],
         loading_bounds: Sequence[int],
         holding: Sequence[Declared],
     ):
         """*drawing* flows draw power, *loading* ones load memory, *holding* ones may hold others
-        up. *stall*: of StateRule. *bounds*: a number for each *drawing* one; equal: of one task,
-        bound by one capacity; *loading_bounds*: for each *loading* one.
+        up. *stall*: of StateRule. *kinds*: two numbers for each *drawing* one; the first equal: the
+        same declared; the second equal: of one task, bound by one capacity; *loading_bounds*: the
+        second for each *loading* one.
         """
         self.gpu, self._stall = gpu, stall
         self.states: dict[float, GpuState] = {}
         self._watts: dict[float, float] = {}
         self._within: dict[tuple[float, float], float] = {}
-        kinds = {flow: number for number, flow in enumerate(dict.fromkeys(drawing))}
-        self._kinds = list(kinds)
+        declared = dict(zip([kind for kind, _ in kinds], drawing, strict=True))
+        places = {kind: place for place, kind in enumerate(declared)}
+        self._kinds = list(declared.values())
         self._drawing = [
-            (flow.load, kinds[flow], bound) for flow, bound in zip(drawing, bounds, strict=True)
+            (flow.load, places[kind], bound)
+            for flow, (kind, bound) in zip(drawing, kinds, strict=True)
         ]
-        self._bounds = len(set(bounds))
+        self._bounds = len({bound for _, bound in kinds})
         self._loading = _by_bound(loading, loading_bounds)
         self._freely = [_asked_freely(flows) for flows in self._loading]
-        self._first = sum(flow.memory_first for flow in loading)
+        self._first = sum([flow.memory_first for flow in loading])
         self._missing = 0.0  # B/s of memory asked for at full speed
         self._computing = _computing(gpu, loading)
         for flow in loading:
-            self._missing += min(flow.full, flow.through_ports) * flow.memory_bytes
+            most = flow.full if flow.full < flow.through_ports else flow.through_ports
+            self._missing += most * flow.memory_bytes
         self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
     def power(self, clock: float) -> float:
@@ -288,14 +285,15 @@ class StateByClock:
         load, l2, above, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
         for flows, free in zip(self._loading, self._freely, strict=True):
             of_one, limited = 0.0, False
-            for rate_in, clocked, full, most, memory_time, l2_time, freely in flows:
-                demand = rate_in(undisturbed) if clocked and clock != 1.0 else full
+            for flow in flows:
+                follows, most = flow.clocked, flow.through_ports
+                demand = flow.rate(undisturbed) if follows and clock != 1.0 else flow.full
                 if demand > most:
                     demand = most
-                load += demand * memory_time
-                l2 += demand * l2_time / clock  # the L2s run at the engine clock
-                of_one += demand * (memory_time + l2_time / clock)
-                limited = limited or freely is not None or (clocked and most < full)
+                load += demand * flow.memory_time
+                l2 += demand * flow.l2_time / clock  # the L2s run at the engine clock
+                of_one += demand * (flow.memory_time + flow.l2_time / clock)
+                limited = limited or flow.freely is not None or (follows and most < flow.full)
             least = clock * free  # rates follow the clock at most
             if limited and of_one > least * served_share(least, gpu.hbm.saturation_exponent):
                 above += self._above(flows, of_one, clock)
@@ -307,7 +305,7 @@ class StateByClock:
         stalled = self._stalled(load, memory)
         return GpuState(clock, memory, load, held, stalled, self._computing)
 
-    def _above(self, flows: Sequence[_Loading], asked: float, clock: float) -> float:
+    def _above(self, flows: Sequence[Declared], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""
         times = [flow.memory_time + flow.l2_time / clock for flow in flows]
 

@@ -68,6 +68,15 @@ def served_share(demanded: float, saturation_exponent: float) -> float:
         return 1.0 / demanded
 
 
+def share_beside(demanded: float, own: float, saturation_exponent: float) -> float:
+    """S(x) / S(o): what a task keeps of its speed alone, with *demanded* = x > *own* = o >= 0."""
+    p = saturation_exponent
+    try:
+        return float(((1.0 + demanded**p) / (1.0 + own**p)) ** (-1.0 / p))
+    except OverflowError:
+        return served_share(demanded, p) / served_share(own, p)
+
+
 #: Halvings after which an interval between two floats is empty.
 HALVINGS = 60
 

@@ -28,7 +28,7 @@ from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import last_policy, moved_by, room
-from c3sim.models.memory import lost_on_lines, served_share
+from c3sim.models.memory import lost_on_lines, share_beside
 from c3sim.models.stores import sight_time
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -212,8 +212,7 @@ class _Measured:
     def __call__(self, state: GpuState) -> float:
         follows, softness = self.follows, self.softness
         own = self.load / (follows / state.clock + 1.0 - follows)
-        others = max(0.0, state.load - own)
-        memory = served_share(own + others, softness) / served_share(own, softness)
+        memory = share_beside(state.load, own, softness) if state.load > own else 1.0
         return 1.0 / (self.busy * (follows / state.clock + (1.0 - follows) / memory))
 
 

@@ -171,6 +171,10 @@ class CompiledProgress(Progress):
                 self._table.flows[line.CAP, flow.slot] = self._checked_cap(flow, self._cap(flow))
         return flows
 
+    def _cap(self, flow: Flow) -> float:
+        """The rate bound of *flow* in the present state of its domain."""
+        return flow.cap(self.states.get(flow.domain)) if callable(flow.cap) else flow.cap
+
     def _flows_of(self, rows: list[int]) -> list[Flow]:
         """In order of their starts."""
         flows = [flow for row in rows if (flow := self._flow_of_row[row]) is not None]

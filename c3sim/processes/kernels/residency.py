@@ -41,8 +41,12 @@ class Claim:
 
     def within(self, lds: float, registers: int, waves: int) -> int:
         """Such workgroups that so much of a unit has room for; what needs no LDS fits without."""
-        room = min(registers // self.registers, waves // self.waves)
-        return int(max(0, min(room, lds // self.lds) if self.lds else room))
+        room, more = registers // self.registers, waves // self.waves
+        if more < room:
+            room = more
+        if self.lds and lds // self.lds < room:
+            room = int(lds // self.lds)
+        return room if room > 0 else 0
 
 
 #: ((grid number, workgroups), ...) on one compute unit, sorted
@@ -126,7 +130,7 @@ class Residency:
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
-        key = (self._state(group), mask, number)
+        key = (group.holds if group.holds >= 0 else self._state(group), mask, number)
         if key not in self._rooms:
             self._rooms[key] = self._rooms_now(group, mask, number)
         return self._rooms[key]

@@ -50,12 +50,13 @@ def asked(tmp_path: Path, name: str, path: tuple, value: object) -> None:
         ("fused", ("assumptions", "slices"), 0, "assumptions.slices: got 0"),
         ("cache-policies", ("machines", "guesses", "asked"), LEFT_OUT, "guesses lack asked"),
         ("cache-policies", ("machines", "published", "compute_units"), 10**9, "at most 4096"),
+        ("t3", ("node",), "x", "node: unknown node 'x'"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(
     tmp_path: Path, name: str, path: tuple, value: object, message: str
 ) -> None:
-    with pytest.raises((InputError, InputErrors), match=message):
+    with pytest.raises((InputError, InputErrors), match=rf"odd\.yaml:\d+: .*{message}"):
         asked(tmp_path, name, path, value)
 
 
