@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from law_cases import NODES, Case
 from law_exceptions import known
-from law_nodes import scaled, without_power_limit
+from law_nodes import scaled, value_of, without_power_limit
 from law_reads import numbers_read
 from law_runs import REL, Trial, digest, ends, law
 
@@ -138,7 +138,7 @@ def more_bandwidth_or_less_latency_never_makes_the_only_task_slower(trial: Trial
 EVERY = False
 #: Steps of a number: so many times the bandwidth, or one so many times shorter.
 STEPS = (1 / 8, 1 / 2, 1 / 1.25, 1.0, 1.25, 2.0, 8.0)
-TURNS = 12  # of so many numbers one is tried in a sample
+TURNS = 20  # of so many numbers one is tried in a sample
 
 
 def _slower_with_more(case: Case, path: str) -> bool:
@@ -150,7 +150,7 @@ def _slower_with_more(case: Case, path: str) -> bool:
 
 
 def _has_turn(case: Case, path: str) -> bool:
-    """True if *case* is tried with the number at *path*: one of twelve cases and nodes in a row."""
+    """True if *case* is tried with the number at *path*: one of TURNS cases and nodes in a row."""
     number = zlib.crc32(f"{case.name} {path}".encode()) + list(NODES).index(case.node_name)
     return number % TURNS == 0
 
@@ -158,19 +158,25 @@ def _has_turn(case: Case, path: str) -> bool:
 @cache
 def improvements(name: str) -> dict[str, int]:
     """Bandwidths and latencies of node *name* that can be better: 1 where more is, else -1."""
-    node = without_power_limit(NODES[name])
+    node = _without_power_limit(name)
     found: dict[str, str] = {}
     scaled(node, lambda path, unit: found.setdefault(path, unit) and 1.0)
     better = {path: {"B/s": 1, "B/cycle": 1, "s": -1}.get(unit, 0) for path, unit in found.items()}
     # a latency of zero cannot improve
-    return {path: how for path, how in better.items() if how and _with(name, path, 1.25) != node}
+    return {path: how for path, how in better.items() if how and value_of(node, path)}
 
 
+@cache
+def _without_power_limit(name: str) -> Node:
+    return without_power_limit(NODES[name])
+
+
+@cache
 def _with(name: str, path: str, factor: float) -> Node:
     """Node *name* without a power limit, the number at *path* times *factor*, by hand: its
     libraries pick the tiles that they did.
     """
-    node = without_power_limit(NODES[name])
+    node = _without_power_limit(name)
     return still_tuned(node, scaled(node, lambda here, _unit: factor if here == path else 1.0))
 
 
@@ -179,7 +185,7 @@ def end_and_reads(case: Case) -> tuple[float, set[str]]:
     """When *case* ends without a power limit, its choices written down, and which numbers of the
     node that run reads.
     """
-    node = without_power_limit(case.node)
+    node = _without_power_limit(case.node_name)
     workload = _pinned(case.workload, node)
     return numbers_read(node, lambda watched: simulate(watched, workload).end)
 
@@ -192,7 +198,7 @@ def end_with(case: Case, path: str, step: float) -> float:
     end, read = end_and_reads(case)
     if path not in read or step == 1.0:
         return end
-    workload = _pinned(case.workload, without_power_limit(case.node))
+    workload = _pinned(case.workload, _without_power_limit(case.node_name))
     node = _with(case.node_name, path, step ** improvements(case.node_name)[path])
     return simulate(node, workload).end
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import chain
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -28,15 +30,8 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
     schema has one.
     """
     update = {}
-    for name, info in type(model).model_fields.items():
+    for name, unit in _units(type(model)).items():
         value, here = getattr(model, name), f"{path}.{name}".strip(".")
-        marks = [
-            *info.metadata,
-            *(m for kind in get_args(info.annotation) for m in getattr(kind, "__metadata__", ())),
-        ]
-        unit = next(
-            (mark.si for mark in marks if isinstance(mark, Unit)), None
-        )  # also of "Bandwidth | None"
         if isinstance(value, float) and unit:
             update[name] = value * factor(here, unit)
         elif isinstance(value, BaseModel):
@@ -49,6 +44,25 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
                 for key, entry in value.items()
             }
     return model.model_copy(update=update)
+
+
+@cache
+def _units(kind: type[BaseModel]) -> dict[str, str | None]:
+    """Field -> its SI unit, also of ``Bandwidth | None``; None: it has none."""
+    units = {}
+    for name, info in kind.model_fields.items():
+        parts = [getattr(part, "__metadata__", ()) for part in get_args(info.annotation)]
+        marks = [*info.metadata, *chain(*parts)]
+        units[name] = next((mark.si for mark in marks if isinstance(mark, Unit)), None)
+    return units
+
+
+def value_of(node: Node, path: str) -> Any:
+    """The number of *node* at *path*."""
+    at: Any = node
+    for name in path.split("."):
+        at = at[name] if isinstance(at, dict) else getattr(at, name)
+    return at
 
 
 def without_power_limit(node: Node) -> Node:
