@@ -106,7 +106,6 @@ def test_explain_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
     assert parts["gemm"]["time_s"] == run["classes"]["gemm"]["busy_s"]
     # GEMMs and all-gathers share compute units: without that GEMMs are quicker
     assert parts["gemm"]["removal_s"]["compute_units"] > 0
-    assert "nothing shared" in cli("explain", written(tmp_path, "short", SHORT)).stdout
 
 
 WHAT_IFS = [
@@ -124,8 +123,8 @@ WHAT_IFS = [
 
 @pytest.mark.parametrize("what_if", WHAT_IFS)
 def test_what_ifs_reach_every_command(cli, tmp_path, what_if):
-    """Explanations, which run a dozen times, are asked of one of each kind: selected tasks, a task,
-    a field of the description, the node. The others take the same way.
+    """Explanations, which run a dozen times, are asked of one alone. The others take the same
+    way.
     """
     mine = written(tmp_path, "mine", SHORT)
     one = json.loads(cli("run", mine, "--json", "--set", what_if).stdout)
@@ -133,9 +132,8 @@ def test_what_ifs_reach_every_command(cli, tmp_path, what_if):
         cli("compare", mine, "--json", "--strategies", "as_written", "--set", what_if).stdout
     )
     assert one["wall_s"] == two["strategies"]["as_written"]["wall_s"] > 0
-    if what_if in WHAT_IFS[:4]:
-        three = json.loads(cli("explain", mine, "--json", "--set", what_if).stdout)
-        assert one["wall_s"] == three["wall_s"]
+    if what_if == WHAT_IFS[0]:
+        assert "nothing shared" in cli("explain", mine, "--set", what_if).stdout
 
 
 STUDY = """\

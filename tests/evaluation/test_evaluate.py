@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from steps import steps
 
 import c3sim
 from c3sim.evaluation.evaluate import evaluate_run
@@ -130,10 +129,3 @@ def test_a_choice_that_loses_says_so():
     assert f"the choice loses: {loss:.1f} % slower than as_written" in result.notes and loss > 1
     better = c3sim.run(LAYERS, strategy="conccl_latte")
     assert not any(note.startswith("the choice loses") for note in better.notes)
-
-
-def test_the_cost_grows_with_the_tasks_and_not_faster():
-    """Twice the layers take twice the steps; a pass over pairs of tasks would take four times."""
-    few, many = layers(20), layers(40)
-    c3sim.run(layers(2))  # files are read once
-    assert steps(lambda: c3sim.run(many)) < 2.4 * steps(lambda: c3sim.run(few))

@@ -69,7 +69,7 @@ def test_long_fetches_lie_on_a_line(node, method):
 @pytest.mark.parametrize("size", SIZES)
 def test_a_batch_is_never_slower_than_copies_one_by_one(name, size):
     node = load_hardware(name).node.model_copy(update={"gpus": 1})
-    for copies in (1, 40, 1000):
+    for copies in (1, 40):
         times = {method: Fetch(node, method, size, 4).alone(copies) for method in METHODS}
         assert times["batched_pl"] <= times["batched"] * (1 + 1e-9)
         if copies > 1:

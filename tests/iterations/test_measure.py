@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from iteration_case import check_figures, described, result
-from steps import steps
 
 import c3sim
 from c3sim.errors import InputError
@@ -185,19 +184,6 @@ def test_decoding_is_bound_by_memory() -> None:
     )
     assert 7.3e-3 < found.overlap.classes["gemm"].busy_s < 11e-3
     assert found.mfu < 0.15
-
-
-def test_eighty_layers_cost_little_more_than_twenty() -> None:
-    """Repeated layers are simulated once; the rest grows with the layers at most."""
-
-    fields: dict[str, Any] = {"node": "mi300x-8", "parallel": {"kind": "fsdp"}}
-    found: list[IterationResult] = []
-
-    def run(layers: int) -> int:
-        return steps(lambda: found.append(result(model="llama-3-70b", layers=layers, **fields)))
-
-    assert run(80) < 1.5 * run(20)
-    assert found[0].simulated == found[1].simulated < 20
 
 
 @pytest.mark.parametrize(

@@ -212,11 +212,9 @@ def test_shared_sequences_are_as_much_work(by: str) -> None:
 @pytest.mark.parametrize(
     "parallel",
     [
-        {"tp": 16},
         {"tp": 4, "dp_replicate": 4},
         {"cp": 4, "tp": 8, "cp_by": "ring"},
         {"cp": 16, "cp_by": "ring"},
-        {"tp": 8, "queues": 1},
         {"pp": 4, "tp": 8, "schedule": "interleaved"},
         {"pp": 16, "tp": 2, "schedule": "zero_bubble"},
         {"tp": 8, "micro_batches": 8},

@@ -49,8 +49,7 @@ FSDP = {"kind": "fsdp"}
 PIPELINE = {"kind": "pipeline", "micro_batches": 2}
 
 
-@pytest.mark.parametrize("parallel", [FSDP, PIPELINE], ids=lambda each: each["kind"])
-@pytest.mark.parametrize("launch", ["graph", "eager"])
+@pytest.mark.parametrize(("parallel", "launch"), [(FSDP, "graph"), (PIPELINE, "eager")])
 def test_parts_of_an_iteration_add_up_to_its_wall_time(parallel: dict, launch: str) -> None:
     """Of the table and the picture too, which draws a few layers."""
     step = result(layers=24, batch=2, tokens=512, parallel=parallel, launch=launch)

@@ -141,8 +141,9 @@ def test_the_header_says_where_how_many_and_what_failed():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["heatmap", "lines", "pareto"])
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize(
+    ("kind", "suffix"), [("heatmap", "png"), ("lines", "svg"), ("pareto", "pdf")]
+)
 def test_the_same_results_give_the_same_bytes(tmp_path, kind, suffix):
     paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
     for path in paths:

@@ -1,6 +1,7 @@
 """The JSON Schemas agree with the loader on every packaged file."""
 
 import json
+from functools import cache
 
 import jsonschema
 import pytest
@@ -17,8 +18,12 @@ def plain(document):
     return json.loads(json.dumps(document.data))
 
 
+schema = cache(json_schema)
+
+
+@cache
 def validator(kind):
-    return jsonschema.Draft202012Validator(json_schema(kind))
+    return jsonschema.Draft202012Validator(schema(kind))
 
 
 PACKAGED = [
@@ -30,8 +35,8 @@ PACKAGED = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_a_schema(kind):
-    jsonschema.Draft202012Validator.check_schema(json_schema(kind))
-    assert json.loads(json.dumps(json_schema(kind))) == json_schema(kind)
+    jsonschema.Draft202012Validator.check_schema(schema(kind))
+    assert json.loads(json.dumps(schema(kind))) == schema(kind)
 
 
 @pytest.mark.parametrize(("kind", "name"), PACKAGED)
