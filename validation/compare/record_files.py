@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +22,35 @@ from c3sim.spec.workload import Workload
 
 from .loops import has_figures, measured_loop
 
-PACKAGED = Path(__file__).parent.parent / "data"
+HERE = Path(__file__).parent.parent
+PACKED = HERE / "records.zip"  # of a wheel; a tree has the folder
+
+
+def unpacked() -> Path:
+    """The folder of the records of :data:`PACKED`, in the user's cache; it is made once for each
+    version of the file, by whichever process comes first.
+    """
+    digest = hashlib.sha256(PACKED.read_bytes()).hexdigest()[:12]
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = base / "c3sim" / f"records-{digest}"
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        begun = Path(tempfile.mkdtemp(dir=folder.parent))
+    except OSError:  # a home that nobody may write to
+        begun = folder = Path(tempfile.mkdtemp(prefix="c3sim-records-"))
+    with zipfile.ZipFile(PACKED) as packed:
+        packed.extractall(begun)
+    if begun != folder:
+        try:
+            begun.rename(folder)
+        except OSError:  # another process was quicker
+            shutil.rmtree(begun)
+    return folder
+
+
+PACKAGED = HERE / "data" if not PACKED.exists() else unpacked()
 
 
 def record_files(paths: Sequence[str | Path] = ()) -> list[Path]:
