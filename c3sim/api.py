@@ -254,7 +254,7 @@ def diff(
 
 
 def _figures(side: Any, node: AnyNode | None) -> dict[str, Any]:
-    """What ``Result.to_dict`` gives, of a result, a saved run, or a workload that is run."""
+    """Plain data, as of ``Result.to_dict``, of a result, a saved run, or a workload that is run."""
     if isinstance(side, Result):
         return side.to_dict()
     if isinstance(side, str | PathLike) and str(side).endswith(".json"):

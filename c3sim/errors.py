@@ -46,7 +46,7 @@ class InputError(C3simError):
 
 
 def reason_of(error: Exception) -> str:
-    """Why the system refused, as a message ends: ``permission denied``."""
+    """The system's reason to refuse, as a message ends: ``permission denied``."""
     return str(getattr(error, "strerror", None) or error).lower()
 
 

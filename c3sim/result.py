@@ -148,7 +148,8 @@ class DrawResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Losses:
-    """Why an overlap takes *lost_s* longer than its tasks, whole, one after the other (*serial_s*):
+    """The reasons that an overlap takes *lost_s* longer than its tasks, whole, one after the other
+    (*serial_s*):
 
         lost_s = sum of parts_s + together_s - hidden_s - whole_s
 

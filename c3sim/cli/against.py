@@ -37,7 +37,7 @@ Against = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a run was asked for."""
+    """The question of a run: workload, node, strategy and changes."""
 
     workload: str
     node: str | None
@@ -99,7 +99,7 @@ def saved_run(path: str) -> dict[str, Any]:
 
 
 def given_of(saved: Mapping[str, Any], path: str) -> Given:
-    """What the *saved* run of *path* was asked for. Raises InputError where it does not say."""
+    """The question of the *saved* run of *path*. Raises InputError where it does not say."""
     from c3sim.spec.reading.settings import Settings
 
     try:
@@ -135,7 +135,7 @@ def compared(
     result: Mapping[str, Any],
     agree: Callable[[Effort], None],
 ) -> Differences:
-    """What changed from *before*, or from the run *saved* of it, to *after*, whose *result* is
+    """The change from *before*, or from the run *saved* of it, to *after*, whose *result* is
     known.
     """
     from c3sim.evaluation.differences import Differences, by_number, of_runs
@@ -162,7 +162,7 @@ def compared(
 def compared_by_strategy(
     before: Given, after: Given, results: Sequence[Result], agree: Callable[[Effort], None]
 ) -> Differences:
-    """What changed from *before* to *after* under each strategy of the *results*, and the band of
+    """The change from *before* to *after* under each strategy of the *results*, and the band of
     the one that is fastest now. Raises InputErrors.
     """
     from c3sim.api import compare
@@ -217,7 +217,7 @@ def _wall(before: Given, after: Given, some: frozenset[str]) -> float:
 
 
 def about(before: Given, after: Given) -> str:
-    """What differs, in words."""
+    """The differences of both questions, in words."""
     said = [
         f"{name} {getattr(before, name) or 'its own'} -> {getattr(after, name) or 'its own'}"
         for name in ("workload", "node", "strategy")

@@ -80,7 +80,7 @@ def _against(
     agree: Callable[[Effort], None],
     tell: Progress,
 ) -> Differences | None:
-    """What changed from the run that ``--against`` names, by the causes of both explanations."""
+    """The change from the run that ``--against`` names, by the causes of both explanations."""
     if not texts:
         return None
     from c3sim.api import explain as explain_run

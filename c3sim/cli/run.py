@@ -164,7 +164,7 @@ def run(
 
 
 def _limit(given: Given, result: Result | IterationResult) -> Mapping[str, object]:
-    """What binds the wall time of *result*, as plain data."""
+    """The limit of the wall time of *result*, as plain data."""
     from c3sim.evaluation.limiter import Limit
     from c3sim.iterations.limits import limit_of_run
 

@@ -1,4 +1,4 @@
-"""What changed from one run to another, by cause.
+"""Times of two runs, before and after, and the change by cause.
 
     wall        = computation alone and idle + contention + exposed communication
     task's time = isolated + waited for tasks + waited for room + ran slower
@@ -92,7 +92,7 @@ def of_explanations(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
 
 
 def by_number(wall: Callable[[frozenset[str]], float], numbers: Sequence[str]) -> dict[str, float]:
-    """What each of *numbers* adds to the wall time [s]: *wall* with some of them changed. Nothing
+    """The part of each of *numbers* in the wall time [s]: *wall* with some of them changed. Nothing
     of one, which adds all, and of more than MOST_NUMBERS.
     """
     if not 1 < len(numbers) <= MOST_NUMBERS:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 1.0  # of the isolated time: a cause above it says why
-COUNTED = 0.001  # the least part of bytes that is told
+COUNTED = 0.001  # smallest share of bytes reported
 SMALL = 0.05  # of the isolated time: what is left over above it says why
 
 

@@ -1,5 +1,5 @@
-"""What binds a time: the number of the node that shortens it most when it is moved, and the number
-that binds next.
+"""The limit of a time: the number of the node that shortens it most when it is moved, and the
+number that binds next.
 
 Nothing is guessed from rates. A number is made STEP times as good (a bandwidth larger, a latency
 smaller) and all is simulated again::
@@ -61,9 +61,9 @@ CHIEF = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limit:
-    """What binds one time: *path*, the *part* of the time that follows it; *then*, the number that
-    binds next, once *path* is *factor* times as good. Empty: no number alone; none that was looked
-    for (*factor* None), or none up to MOST.
+    """The limit of one time: *path*, the *part* of the time that follows it; *then*, the number
+    that binds next, once *path* is *factor* times as good. Empty: no number alone; none that was
+    looked for (*factor* None), or none up to MOST.
     """
 
     path: str
@@ -94,7 +94,7 @@ def limits(
     *,
     chief: bool = False,
 ) -> dict[str, Limit]:
-    """What binds each of the *times* of *node*, and what binds those in *further* next; the
+    """The limit of each of the *times* of *node*, and the next one of those in *further*; the
     workload stays as it is. *progress* hears of the simulations. *chief*: of few numbers, for what
     takes long.
     """
@@ -275,8 +275,8 @@ def followed(before: float, after: float, step: float = STEP) -> float:
 
 
 def _ratio(before: Node, after: Node, path: str) -> float:
-    """How many times as good the number at *path* has become; of a number that is not whole STEP,
-    as it was meant.
+    """Times as good as before that the number at *path* has become; of a number that is not whole
+    STEP, as it was meant.
     """
     if not is_whole(path):
         return STEP

@@ -172,7 +172,9 @@ def _over_the_limit(best: Best, node: Node) -> list[str]:
 
 
 def _reason(best: Best, node: Node, own: float) -> str:
-    """Why the wall time is below the least time of the baseline; *own*: as the tasks were run."""
+    """The reason for a wall time below the least time of the baseline; *own*: as the tasks were
+    run.
+    """
     least = own * (1 - ROUNDING)
     if best.run.end >= least:
         return "alone, too, the tasks are faster under this strategy than on all compute units"

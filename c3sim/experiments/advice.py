@@ -55,7 +55,7 @@ class Advice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Advices:
-    """What became of each knob of *workload* on *node*, *wall_s* as it is, and of the good ones
+    """The outcome of each knob of *workload* on *node*, *wall_s* as it is, and of the good ones
     *together*; None: fewer than two are. *left_out*: knobs that cannot be tried, and why.
     """
 

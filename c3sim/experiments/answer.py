@@ -202,7 +202,7 @@ Outcomes = Mapping[str, Row]  # of a case, by strategy
 
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
-    """What is drawn about: the *names* of the strategies, their *own* means, the cases that draws
+    """The subject of draws: the *names* of the strategies, their *own* means, the cases that draws
     rerun with their outcomes (*kept*) and the *usual* means over those; one thing alone is tried in
     *some* of them.
     """
@@ -339,7 +339,7 @@ def _agreeing(
 
 
 def _screening(facts: _Facts | None, agreeing: Sequence[Draw]) -> dict[str, Any]:
-    """What draws were screened by, for the reader."""
+    """The facts that draws were screened by, for the reader."""
     if facts is None:
         return {}
     return {
@@ -360,7 +360,7 @@ def _sums(
 def _changes(
     asked: Asked, of: _Subject, cases: Sequence[Case], facts: _Facts | None, sums: Sums
 ) -> list[Change]:
-    """What each thing alone does, and which facts exclude it."""
+    """The effect of each thing alone, and which facts exclude it."""
     reruns = [Rerun(case=case, strategies={name: name for name in of.names}) for case, _ in of.some]
     draws = [each.draw for each in of.single]
     single = replay(reruns, draws, asked, what="one thing at a time")

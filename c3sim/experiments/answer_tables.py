@@ -10,8 +10,8 @@ from c3sim.output.kit.text import percent
 
 
 def answer_tables(answer: Row, title: str) -> list[Table | str]:
-    """What was drawn, what isolated facts exclude, what each thing does alone, the order, and the
-    band of each mean.
+    """Tables: what was drawn, what isolated facts exclude, what each thing does alone, the order,
+    and the band of each mean.
     """
     drawn = answer.drawn
     parts: list[Table | str] = []
@@ -122,12 +122,12 @@ def _order_table(order: Row, title: str) -> Table:
 
 
 def most_of(of: Row) -> str | None:
-    """What moves *of*, a band or a margin, most."""
+    """The things that move *of*, a band or a margin, most."""
     return f"{of.most.name}: {of.most.value}, {100 * of.most.by:+.1f}" if of.most else None
 
 
 def _verdict(answer: Row) -> Iterator[str]:
-    """What the band is of, and what it says, in sentences."""
+    """The band in sentences: of what it is, and what it says."""
     drawn, order = answer.drawn, answer.get("order")
     draws = f"{drawn.draws} draws" * bool(drawn.draws)
     if "facts" in answer:

@@ -65,7 +65,7 @@ def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
 
 
 def standing_of(published: Mapping[str, Any], what: str) -> str:
-    """How the claim *what* is known: first hand where ``first_hand`` has the begin of its text."""
+    """The standing of the claim *what*: first hand where ``first_hand`` has its beginning."""
     return FIRST if what.startswith(tuple(published.get("first_hand", ()))) else SECOND
 
 

@@ -303,7 +303,7 @@ def of_condition(condition: Condition, found: Fractions, usual: Fractions) -> Ch
 
 
 def _far_ends(parameters: Sequence[Parameter], few: Sequence[Rerun], asked: Asked) -> list[Change]:
-    """What each parameter alone does at the end of its interval that is further from its value."""
+    """The effect of each parameter alone at the end of its interval that is further from its value."""
     ends = [Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters]
     base, *found = replay(few, [Draw(), *ends], asked, what="parameters")
     return [
@@ -367,7 +367,9 @@ def of_parameters(
 def _winners(
     changes: Sequence[Change], target: Target, excluding: Excluding | None
 ) -> Iterator[Change]:
-    """What moves *target* most, and most of what no fact excludes: among the MOST first ones."""
+    """The things that move *target* most, and most of what no fact excludes: among the MOST first
+    ones.
+    """
     ranked = sorted(changes, key=lambda change: -abs(change.on(target)))
     ranked = [each for each in ranked if abs(each.on(target)) >= NEGLIGIBLE][:MOST]
     yield from ranked[:1]

@@ -51,8 +51,8 @@ def distance(fact: Fact, value: float) -> float:
 
 
 def values_of(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> list[float]:
-    """What each of *facts* [s, or 1] is under *draw*. Raises InputError: values that exclude each
-    other.
+    """The value of each of *facts* [s, or 1] under *draw*. Raises InputError: values that exclude
+    each other.
     """
     nodes = Nodes()
     return [_value(fact, cases, draw.settings, nodes) for fact in facts]
@@ -98,7 +98,7 @@ def _values(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> Val
 
 
 class Screened:
-    """What isolated facts say of *draws*, whose *values* were found by :func:`screen`."""
+    """The verdict of isolated facts on *draws*, whose *values* were found by :func:`screen`."""
 
     def __init__(
         self, facts: Sequence[Fact], draws: Sequence[Draw], values: Sequence[Values]

@@ -26,8 +26,8 @@ from c3sim.strategies.table import STRATEGIES, unknown_strategy
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which of *parameters* moves *output* of *target* most; in *screened* runs, or 0: each one by
-    itself, then Sobol indices and a band.
+    """The one of *parameters* that moves *output* of *target* most is asked for: in *screened*
+    runs, or 0: each one by itself, then Sobol indices and a band.
     """
 
     target: Target

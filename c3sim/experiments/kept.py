@@ -1,4 +1,5 @@
-"""What is done of long work when it is interrupted; the same command goes on from there.
+"""The part of long work that was done before an interrupt is kept; the same command goes on from
+there.
 
 Within ``resuming`` every piece of work that ends is noted. Ctrl-C writes all of them to the user's
 own cache folder, one file for each list of work, named by a hash of the work, its items and the
@@ -79,7 +80,9 @@ def resuming() -> Iterator[None]:
 
 
 def kept_of(work: Any, items: Sequence[Any]) -> dict[int, Any]:
-    """What is done of *work* of each of *items*, by number; outside of ``resuming`` nothing."""
+    """Results of *work* on those of *items* that were done before, by number; outside of
+    ``resuming`` nothing.
+    """
     return _now[-1].of(work, items) if _now and len(items) > 1 else {}
 
 

@@ -1,4 +1,4 @@
-"""Where a strategy's mean fraction of ideal comes from: points lost by kinds of sharing.
+"""The losses in a strategy's mean fraction of ideal: points lost by kinds of sharing.
 
 With f the fraction, f_k without the kinds of sharing k, and f_0 without any,
 

@@ -182,7 +182,7 @@ class _Done:
     count: int = 1  # the run with every parameter at its value
 
     def moved(self, groups: Sequence[Sequence[Parameter]]) -> list[Group]:
-        """What each of *groups* moves the output by."""
+        """The change of the output by each of *groups*."""
         samples: list[Settings] = []
         for group in groups:
             drawn = self.random.integers(0, 2, len(group))

@@ -105,7 +105,7 @@ class DlrmInPlace(Dlrm):
 
 
 class Mixture(Spec):
-    """How a mixture of experts runs."""
+    """The experts of a mixture as they run."""
 
     skew: Factor = 0.0
     """standard deviation of the logarithm of experts' loads; 0: all get as many rows"""

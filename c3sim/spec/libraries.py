@@ -161,7 +161,7 @@ class Channels(Hardware):
 
 
 class SwitchReduction(Hardware):
-    """When a library lets the switch reduce or hand on (algorithm ``switch``)."""
+    """Conditions under which a library lets the switch reduce or hand on (algorithm ``switch``)."""
 
     ranks: Parts
     """fewest GPUs"""

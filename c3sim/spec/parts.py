@@ -168,7 +168,9 @@ class Clock(Hardware):
 
 
 class Variation(Hardware):
-    """How GPUs of one node differ, and turns of a loop on one GPU (simulation/drift.py)."""
+    """Differences between GPUs of one node, and between turns of a loop on one GPU
+    (simulation/drift.py).
+    """
 
     speed: Fraction
     """standard deviation between GPUs, of the time that kernels which compute take"""
@@ -201,7 +203,7 @@ Asked = Annotated[Positive, Field(le=4)]
 
 
 class Operators(Hardware):
-    """What limits the operators of a model, each by itself. An operator takes the longest of what
+    """Limits of the operators of a model, each by itself. An operator takes the longest of what
     its limits make it take.
 
     ================  ===============================================  =========================

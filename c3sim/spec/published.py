@@ -42,7 +42,9 @@ class Spread(Spec):
 
 
 class OfPairs(Published):
-    """Of kind c3: figures by strategy, their order, how sure the source is, isolated behaviour."""
+    """Published by kind c3: figures by strategy, their order, how sure the source is, isolated
+    behaviour.
+    """
 
     class Isolated(Spec):
         value: Figure | tuple[Figure, Figure] | None = None
@@ -78,8 +80,8 @@ class Speedups(Spec):
 
 
 class OfPrograms(Published):
-    """Of kind dma_variants: ratios of times, speedups over pcpy by operation and size, phases of a
-    copy by size [%], savings of power.
+    """Published by dma_variants: ratios of times, speedups over pcpy by operation and size, phases
+    of a copy by size [%], savings of power.
     """
 
     class Power(Spec):
@@ -101,7 +103,7 @@ class OfPrograms(Published):
 
 
 class OfOperators(Published):
-    """Of kind operator_shares: shares of classes of operators, and changes between two
+    """Published by operator_shares: shares of classes of operators, and changes between two
     configurations.
     """
 
@@ -119,7 +121,7 @@ class OfOperators(Published):
 
 
 class OfServing(Published):
-    """Of kind kv_fetch: speedups, and times of one copy by method and bytes."""
+    """Published by kind kv_fetch: speedups, and times of one copy by method and bytes."""
 
     class Claim(Spec):
         of: Literal["latency", "throughput"]
@@ -138,7 +140,7 @@ class OfServing(Published):
 
 
 class OfPieces(Published):
-    """Of kind pieces: the most that is published, as a text such as ``up to 1.7x``."""
+    """Published by kind pieces: the most that is published, as a text such as ``up to 1.7x``."""
 
     class Claim(Spec):
         of: Literal["ideal", "speedup", "heuristic", "shards"]
@@ -149,14 +151,14 @@ class OfPieces(Published):
 
 
 class OfPolicies(Published):
-    """Of kind cache_policies: applications by class, and the most that one loses."""
+    """Published by cache_policies: applications by class, and the most that one loses."""
 
     classes: dict[str, tuple[str, ...]] = Field({})
     worst_loss: Figure = 0.05
 
 
 class OfTracking(Published):
-    """Of kind t3: speedups by size of the node, of steps, and bytes moved."""
+    """Published by kind t3: speedups by size of the node, of steps, and bytes moved."""
 
     class Traffic(Spec):
         all: Spread = Spread()
@@ -171,7 +173,7 @@ class OfTracking(Published):
 
 
 class OfFused(Published):
-    """Of kind fused: savings by operator and node, of a training step, skew of two nodes."""
+    """Published by kind fused: savings by operator and node and of a step, skew of two nodes."""
 
     class Ends(Spec):
         low: Figure

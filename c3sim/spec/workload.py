@@ -67,7 +67,7 @@ class Loop(Spec):
 
 
 class HostThreads(Spec):
-    """Who submits, and when.
+    """The threads that submit, and when they do.
 
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them
     from the release on. ``looped``: the steady state of a loop, the host launches the next

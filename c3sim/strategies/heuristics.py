@@ -69,7 +69,9 @@ def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendati
 
 
 def sp_estimate(first: float, second: float, slowdown: float) -> float:
-    """When both are done [s]: *second* runs slowed down until *first* ends, then at full speed."""
+    """The time [s] at which both are done: *second* runs slowed down until *first* ends, then at
+    full speed.
+    """
     done = first / slowdown
     return max(first, second * slowdown) if done >= second else first + second - done
 

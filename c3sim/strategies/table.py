@@ -161,7 +161,7 @@ def strategy_name(name: str) -> str:
 
 
 def unknown_strategy(name: str) -> str:
-    """Why *name*, ``sp`` or ``rp:32``, is no strategy; empty if it is one."""
+    """The reason that *name*, ``sp`` or ``rp:32``, is no strategy; empty if it is one."""
     known = strategy_name(name).partition(":")[0] in STRATEGIES
     return "" if known else unknown("strategy", name, STRATEGIES)
 

@@ -140,7 +140,7 @@ def _no_time(_share: float) -> float:
 
 
 def port_share(units: ComputeUnits, per_unit: float, own: float) -> float:
-    """How many times as long a workgroup takes as alone on its unit, beside its like: each has at
+    """The slowdown of a workgroup beside its like, against alone on its unit: each has at
     most its *own* rate [B/cycle], what it keeps in flight by the latency, and an equal part of the
     unit's port to L2.
     """

@@ -33,7 +33,7 @@ cases = sweep.cases
 
 
 def row(case: Case, study: Study) -> Row:
-    """What is found of each strategy, and the pair with its isolated times [s]."""
+    """The findings of each strategy, and the pair with its isolated times [s]."""
     found = sweep.row(case, study)
     _, collective = collective_of(case)
     gemm_s, comm_s = isolated_pair(case)
@@ -164,7 +164,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
 
 
 def _best_scenario(found: StudyResult, name: str) -> str:
-    """Where strategy *name* gains most, and the ideal there."""
+    """The pair on which strategy *name* gains most, and the ideal there."""
     known = [each for each in found.scenarios if name in each.strategies]
     most = max(known, key=lambda each: each.strategies[name].speedup)
     return f"{most.name}, {most.label}: ideal {times(most.ideal_speedup)}"

@@ -93,7 +93,7 @@ def winner(row: Row, among: str = "good") -> str:
 
 
 def _lines(found: StudyResult) -> dict[str, list[dict[str, Any]]]:
-    """Of every operation and host a line per size."""
+    """A line per size for every operation and host."""
     rows, lines = sorted(found.rows, key=lambda row: int(row.size_bytes)), []
     for of in grouped(rows, lambda row: (row.collective, row.host, row.size_bytes)).values():
         slow = {

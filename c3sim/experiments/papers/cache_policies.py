@@ -100,7 +100,7 @@ def reduce(asked: Asked, cases: Sequence[Launched], rows: list[Row]) -> Mapping[
 
 
 def _held(rows: Sequence[Row], published: Mapping[str, Any]) -> dict[str, float]:
-    """Which claims hold of *rows*: 1 or 0; of the published classes the part of their members."""
+    """The claims that hold of *rows*: 1 or 0; of published classes the part of their members."""
     found = {row.application: row["class"] for row in rows}
     best = [
         all(row.times_s[policy] <= 1.01 * min(row.times_s[p] for p in STATIC) for row in rows)

@@ -110,7 +110,7 @@ def knee(curve: Sequence[Row]) -> Row:
 
 
 def _lines(found: StudyResult) -> list[dict[str, Any]]:
-    """Of every collective and node a line per number of channels."""
+    """A line per number of channels for every collective and node."""
     points = grouped(found.rows, lambda row: (row.collective, row.node, row.channels))
     return [
         {

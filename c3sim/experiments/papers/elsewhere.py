@@ -111,7 +111,7 @@ def reduce(asked: Asked, _: Sequence[There], rows: list[Row]) -> Mapping[str, An
 
 
 def tables(found: StudyResult) -> list[Table | str]:
-    """What each line takes for granted; the claims themselves are the verdicts."""
+    """The assumption of each line; the claims themselves are the verdicts."""
     lines = [{**row, "claims": len(row.claims)} for row in found.rows]
     return [Table("studies elsewhere", lines, ["study", "node", "claims", "why"])]
 

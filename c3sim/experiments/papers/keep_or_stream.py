@@ -46,7 +46,7 @@ class Kept:
 
 
 def cases(asked: Asked) -> list[Kept]:
-    """Of the study named as pool, then of the study itself. Raises InputError: a node without
+    """Cases of the study named as pool, then of the study itself. Raises InputError: a node without
     memory-side cache.
     """
     study, node = asked.study, asked.nodes()[0]

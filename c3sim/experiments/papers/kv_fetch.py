@@ -130,7 +130,7 @@ def _reached(claim: Row) -> str:
 
 
 def _why(found: StudyResult) -> Iterator[str]:
-    """What bounds the speedups, and what prelaunch takes off a fetch."""
+    """The bounds of the speedups, and the time that prelaunch takes off a fetch."""
     used = {row.block_bytes for row in found.rows}
     ratios = (
         f"{times(row.per_copy_s[BASE] / row.per_copy_s['batched'])} with {size(row.bytes)}"

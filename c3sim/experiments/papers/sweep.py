@@ -120,7 +120,7 @@ def strategy_means(found: Sequence[Row]) -> Row:
 
 
 def auto_summary(found: Sequence[Row]) -> Row:
-    """What the heuristics lose, over what was *found* of auto."""
+    """The loss of the heuristics, over what was *found* of auto."""
     losses = [each.loss for each in found]
     return Row(
         mean_loss=fmean(losses),

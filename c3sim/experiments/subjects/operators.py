@@ -318,9 +318,9 @@ def transfer_time(node: Node, one: Configuration) -> float:
 
 
 def skew(node: Node, one: Configuration, how: Conditions) -> Row:
-    """How far apart two nodes end, over the mean of both: tasks in the order of destinations on
-    both (*without*), and with what leaves first (*with*), where a GPU is slower than the other by
-    as much as GPUs of a node differ.
+    """The time between the ends of two nodes, over the mean of both: tasks in the order of
+    destinations on both (*without*), and with what leaves first (*with*), where a GPU is slower
+    than the other by as much as GPUs of a node differ.
     """
     early, late = (
         end_of(node, fused(node, one, replace(how, late=each))) for each in (False, True)

@@ -77,8 +77,8 @@ def band(spent: Account, other: Account, ends: Ends) -> tuple[float, float]:
 
 
 def savings(run: Mapping[str, Any], other: Mapping[str, Any], ends: Ends) -> dict[str, Saving]:
-    """Of the mean ``power`` over the run, and of the ``energy``, over those of *other*. Both have
-    their ``account`` and ``end`` [s].
+    """Savings in mean ``power`` over the run, and in ``energy``, against *other*. Both have their
+    ``account`` and ``end`` [s].
     """
     low, high = band(run["account"], other["account"], ends)
     ratio = total(run["account"]) / total(other["account"])

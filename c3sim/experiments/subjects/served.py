@@ -1,5 +1,5 @@
-"""What caches serve of an application on a machine: packaged results of the cache laboratory, or,
-where there are none of that shape and machine, the laboratory itself (which needs numba).
+"""Bytes that caches serve of an application on a machine: packaged results of the cache laboratory,
+or, where there are none of that shape and machine, the laboratory itself (which needs numba).
 
 ``tools/cache_policies.py`` writes the packaged ones, for the shapes and guesses of the study.
 """
@@ -30,7 +30,7 @@ COLUMNS = (*KEY, *NUMBERS, "flops", "workgroups", "source")
 
 
 class Result(NamedTuple):
-    """What caches serve of an application, its FLOP, and workgroups of its largest launch."""
+    """Bytes that caches serve of an application, its FLOP, and workgroups of its largest launch."""
 
     served: Served
     flops: float

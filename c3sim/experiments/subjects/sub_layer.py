@@ -224,7 +224,7 @@ class Floors:
 
 
 def floors(layer: Layer, node: Node, tasks: Beside) -> Floors:
-    """What no overlap of *layer* can beat, and the GEMM of the sequence."""
+    """The time that no overlap of *layer* can beat, and the GEMM of the sequence."""
     cached = through_cache(layer, node, tasks.moved["gemm_reads"])
     return Floors(
         gemm=run(cached).end,
@@ -325,7 +325,7 @@ FREE = 1e3  # times its bandwidth: memory that takes no time
 
 
 def reasons(times: Mapping[str, float], variant: str) -> str:
-    """Why *variant* takes less time than the ideal overlap; "" where it does not."""
+    """The reason that *variant* takes less time than the ideal overlap; "" where it does not."""
     if times[variant] >= times["ideal"]:
         return ""
     found = []

@@ -20,7 +20,9 @@ SAME = 2e-3
 
 
 def host_name(host: HostThreads) -> str:
-    """Who submits and how, in words: ``a thread per GPU, kernels queued, commands direct``."""
+    """The host of a variant in words, who submits and how: ``a thread per GPU, kernels queued,
+    commands direct``.
+    """
     thread = "one thread" if host.threads == "single" else "a thread per GPU"
     return f"{thread}, kernels {host.launch}, commands {host.submission.replace('_', ' ')}"
 

@@ -1,4 +1,4 @@
-"""How a search went: each design by each objective, the best so far, and what is there."""
+"""Picture of a search: each design by each objective, the best so far, and what is there."""
 
 from __future__ import annotations
 

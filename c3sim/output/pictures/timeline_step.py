@@ -1,4 +1,4 @@
-"""Of a step of a model: where layers are left out, exposed time by group of GPUs, stages."""
+"""Panels of a step of a model: where layers are left out, exposed time by group of GPUs, stages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_STAGE = {
 
 
 def on_a_page(panels: list[tuple[Panel, Counter]], result: Result) -> list[tuple[Panel, Counter]]:
-    """Of *panels* those that a picture of an iteration has; of a workload all."""
+    """Those of *panels* that a picture of an iteration has; of a workload all."""
     if not isinstance(result, IterationResult):
         return panels
     return [each for each in panels if each[0].counter in ON_A_PAGE]

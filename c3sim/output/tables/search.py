@@ -58,7 +58,7 @@ def search_table(result: SearchResult) -> Any:
 
 
 def gain_line(name: str, gain: Gain) -> str:
-    """What is there, what the best design has, and how sure the difference is, in a line."""
+    """A line: the value that is there, that of the best design, and how sure the difference is."""
     best = f"{name}: {shown(name, gain.best)} with design {gain.design}"
     if gain.there is None:
         return f"{best}; what is there cannot be run"

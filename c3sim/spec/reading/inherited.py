@@ -164,7 +164,7 @@ def _times(ends: tuple[float, float], factor: float) -> tuple[float, float]:
 
 
 def _at(data: Any, path: str) -> Any:
-    """What *data* of a file has at *path*; None: nothing."""
+    """The value in *data* of a file at *path*; None: nothing."""
     for step in path.split("."):
         data = data.get(step) if isinstance(data, dict) else None
     return data

@@ -120,7 +120,7 @@ def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
 
 
 def _not_json(error: Exception, line: str) -> str:
-    """Why *line* could not be read."""
+    """The reason that *line* could not be read."""
     if isinstance(error, InputError):
         return error.message
     if not isinstance(error, json.JSONDecodeError):

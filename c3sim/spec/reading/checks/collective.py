@@ -57,11 +57,12 @@ class CollectiveChecks(Checks[Collective]):
             message = f"{of}; allowed: {only}, or the variants pcpy and b2b"
             yield InputError(message, join(path, "variant"))
         elif task.direction == "pull" and task.variant not in (None, "pcpy"):
-            yield InputError(f"the engines of {task.variant!r} push", join(path, "direction"))
+            message = f"variant {task.variant!r} supports direction push only"
+            yield InputError(message, join(path, "direction"))
         elif task.engines is not None and only is not None:
             yield InputError(f"{task.variant!r} has an engine per command", join(path, "engines"))
         elif task.ways is not None and task.variant != "b2b":
-            yield InputError("queues are dealt to by variant b2b only", join(path, "ways"))
+            yield InputError("'ways' requires variant b2b", join(path, "ways"))
 
     def on_node(self, task: Collective, node: Node, path: str) -> Errors:
         yield from group_errors(task, node, path)
@@ -211,5 +212,5 @@ def group_errors(task: Collective, node: Node, path: str) -> Errors:
     elif span_of(node, group).between.size == 1 and (
         task.algorithm == "hierarchical" or task.pipeline is not None
     ):
-        message = "phases are between nodes; a group inside a node has none"
+        message = "hierarchical algorithms need a group that spans nodes"
         yield InputError(message, join(path, "algorithm" if task.algorithm else "pipeline"))

@@ -32,7 +32,7 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
         message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
         yield InputError(message, "host.prelaunched")
     if workload.host.set_aside and (node.gpu.cache_policies is None or not node.gpu.shared_cache):
-        message = f"{node.gpu.name} sets no lines of a cache that all compute units share aside"
+        message = f"{node.gpu.name} does not support a persisting L2"
         yield InputError(message, "host.set_aside")
     if workload.host.profile is not None:
         yield from unknown_errors(
