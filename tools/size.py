@@ -1,6 +1,7 @@
 """Print the size of each package in tokens and files.
 
-    python tools/size.py
+    python tools/size.py                by package
+    python tools/size.py --features     by feature (features.toml), the core beside them
 
 Tokens are Python's own, without comments, line ends, indentation and docstrings: how a line is
 broken, and what is said about it, does not count.
@@ -9,12 +10,16 @@ broken, and what is said about it, does not count.
 from __future__ import annotations
 
 import ast
+import sys
 import tokenize
+import tomllib
 from collections import Counter
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("c3sim", "validation", "tests", "tools", "benchmarks")
+PACKAGE, CORE = ("c3sim", "validation"), "core"
 LAYOUT = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
     *(tokenize.ENCODING, tokenize.ENDMARKER),
@@ -38,7 +43,26 @@ def tokens(path: Path) -> int:
         )
 
 
-def main() -> None:
+def by_feature() -> None:
+    """Print tokens of each feature: of the package with its validation, of tests and tools."""
+    features = tomllib.loads((Path(__file__).parent / "features.toml").read_text())
+    sizes: dict[str, Counter[str]] = {name: Counter() for name in [*features, CORE]}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            place = path.relative_to(ROOT).as_posix()
+            found = (
+                name for name, each in features.items() if any(fnmatch(place, p) for p in each)
+            )
+            side = "package" if folder in PACKAGE else "tests"
+            sizes[next(found, CORE)][side] += tokens(path)
+    print(f"{'feature':<44}{'package':>10}{'tests, tools':>14}")
+    for name, each in sorted(sizes.items(), key=lambda item: -item[1]["package"]):
+        print(f"{name:<44}{each['package']:>10,}{each['tests']:>14,}")
+    package, tests = (sum(each[side] for each in sizes.values()) for side in ("package", "tests"))
+    print(f"{'all':<44}{package:>10,}{tests:>14,}")
+
+
+def by_package() -> None:
     sizes: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for folder in FOLDERS:
@@ -53,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    by_feature() if "--features" in sys.argv[1:] else by_package()

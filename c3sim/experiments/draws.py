@@ -303,7 +303,7 @@ def of_condition(condition: Condition, found: Fractions, usual: Fractions) -> Ch
 
 
 def _far_ends(parameters: Sequence[Parameter], few: Sequence[Rerun], asked: Asked) -> list[Change]:
-    """The effect of each parameter alone at the end of its interval that is further from its value."""
+    """The effect of each parameter alone at the further end of its interval."""
     ends = [Draw(settings=((each.path, each.at(_far(each))),)) for each in parameters]
     base, *found = replay(few, [Draw(), *ends], asked, what="parameters")
     return [
