@@ -17,6 +17,7 @@ from c3sim.tasks.kind import ENGINES
 
 ROUNDING = 1e-9  # relative
 IDLE = "does nothing"  # what is set and has no effect
+PAST_IDEAL = "faster than ideal: "  # how the reason begins
 LOSES = "the choice loses"  # how the note of a strategy begins that lost against as_written
 NAMED = 3  # tasks of which one thing is said
 LOSS = 0.001  # relative: a choice that is slower by less does not lose
@@ -61,7 +62,7 @@ def notes(on: Noted) -> tuple[str, ...]:
     if len(on.workload.tasks) > 1 and on.common.fraction is None:
         texts.append("nothing can overlap: every task waits for another one, or for what it uses")
     if best.run.end < on.common.least * (1 - ROUNDING):
-        texts.append("faster than ideal: " + _reason(best, node, on.own.least))
+        texts.append(PAST_IDEAL + _reason(best, node, on.own.least))
     texts += _memory(on.workload, node)
     return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
 

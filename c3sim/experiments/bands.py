@@ -143,6 +143,12 @@ def draws_within(
     return tuple(settings_drawn(drawn, count, seed=1))
 
 
+def ends_within(loaded: LoadedNode, paths: Sequence[str]) -> tuple[Settings, ...]:
+    """Settings at each end of the intervals of the parameters at *paths*, one moved at a time."""
+    found = [each for each in parameters_of(loaded) if each.path in paths]
+    return tuple(((each.path, each.at(place)),) for each in found for place in (0.0, 1.0))
+
+
 def ends_of(values: Sequence[float]) -> list[float] | None:
     """5th and 95th percentile; None: there are no values."""
     if not values:

@@ -12,6 +12,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
+from c3sim.evaluation.notes import PAST_IDEAL
 from c3sim.evaluation.shares import SAME, Progress, parts_of, runs_of_kinds
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
@@ -160,7 +161,10 @@ def explain(
     if isinstance(workload, Described):
         return explain_described(workload, node, strategy, progress)
     best, pair = best_candidate(strategy, workload, node), whole_of(workload, node, strategy)
-    return explain_run(best, node, strategy, progress, pair=pair)
+    found = explain_run(best, node, strategy, progress, pair=pair)
+    said = evaluate_run(workload, node, strategy, stretched=False).notes
+    past = tuple(note for note in said if note.startswith(PAST_IDEAL))
+    return replace(found, notes=(*found.notes, *past))
 
 
 def run_described(

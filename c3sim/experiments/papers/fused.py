@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.experiments.bands import draws_within, ends_of
+from c3sim.experiments.bands import draws_within, ends_of, ends_within
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim, standing_of
 from c3sim.experiments.points import Settings, node_with
@@ -44,6 +44,8 @@ from c3sim.spec.quantities import Extent, Parts
 from c3sim.spec.reading.loading import LoadedNode, load_hardware
 from c3sim.spec.study import Study
 
+MATTERS = 0.05  # of the time: what the ends of an interval move that is told
+
 
 class Entry(Spec):
     """A row of the table: an operator on a node, with every m, n and k."""
@@ -56,7 +58,9 @@ class Entry(Spec):
 
 
 class Said(Spec):
-    """Assumptions of the study; *nodes*, *batch*, *model*: of the training step."""
+    """Assumptions of the study; *nodes*, *batch*, *model*: of the training step; *ends*: numbers
+    that decide so much that both ends of their intervals are in every band.
+    """
 
     occupancy: float = Field(gt=0, le=1)
     slices: int = Field(gt=0, le=4096)
@@ -66,22 +70,24 @@ class Said(Spec):
     model: str
     draws: int = Field(0, ge=0, le=1000)
     drawn: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Placed:
-    """A *configuration* on a node; *draws*: values [SI] that it is run with as well."""
+    """A *configuration* on a node; *draws*, *ends*: values [SI] that it is run with as well."""
 
     name: str
     node: Node
     configuration: Configuration
     draws: tuple[Settings, ...] = ()
+    ends: tuple[Settings, ...] = ()
 
 
 def cases(asked: Asked) -> list[Placed]:
     """Every row of the table; on a node asked for each configuration once. Raises InputError."""
     given, nodes, found = asked.options.node, dict[str, Node](), list[Placed]()
-    draws: dict[str, tuple[Settings, ...]] = {}
+    draws: dict[str, tuple[tuple[Settings, ...], tuple[Settings, ...]]] = {}
     said = assumed(asked.study, Said)  # wrong ones are told before hours of work
     for entry in rows_of(asked.study, Entry):
         name = given.name if given else entry.node
@@ -91,11 +97,12 @@ def cases(asked: Asked) -> list[Placed]:
                 raise InputError(f"{name} has one GPU; a collective needs two")
             known = asked.options.provenance if given else load_hardware(name).provenance
             loaded = LoadedNode(node=nodes[name], provenance=known)
-            draws[name] = draws_within(loaded, said.drawn, asked.options, said.draws)
+            drawn = draws_within(loaded, said.drawn, asked.options, said.draws)
+            draws[name] = drawn, ends_within(loaded, said.ends) if drawn else ()
         for size in product(entry.m, entry.n, entry.k):
             one = Configuration(entry.operator, *size)
-            place, drawn = nodes[name], draws[name]
-            found.append(Placed(name=one.name, node=place, configuration=one, draws=drawn))
+            within = dict(zip(("draws", "ends"), draws[name], strict=True))
+            found.append(Placed(name=one.name, node=nodes[name], configuration=one, **within))
     return list({(each.node.name, each.configuration): each for each in found}.values())
 
 
@@ -103,7 +110,8 @@ def row(case: Placed, study: Study) -> Row:
     """*skew*: of two nodes, without and with the order; None in a node."""
     node, one, how = case.node, case.configuration, conditions_of(study)
     found = compared(node, one, how)
-    drawn = [saved(node_with(node, NONE, draw), one, how) for draw in case.draws]
+    drawn = [node_with(node, NONE, draw) for draw in case.draws]
+    two = node.nodes == 2
     return Row(
         operator=one.operator,
         node=node.name,
@@ -112,8 +120,10 @@ def row(case: Placed, study: Study) -> Row:
         configuration=one.name,
         **found,
         saving=1.0 - found.fused_s / found.unfused_s,
-        drawn=drawn,
-        skew=skew(node, one, how) if node.nodes == 2 else None,
+        drawn=[saved(each, one, how) for each in drawn],
+        ends=[saved(node_with(node, NONE, end), one, how) for end in case.ends],
+        skew=skew(node, one, how) if two else None,
+        skews=[skew(each, one, how) for each in drawn] if two else [],
     )
 
 
@@ -128,17 +138,46 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
         name: {node: _summary(of) for node, of in grouped(all_, lambda row: row.node).items()}
         for name, all_ in operators.items()
     }
+    skews = _skews([row for row in rows if row.skew is not None])
     for each in rows:
-        drawn = each.pop("drawn")
-        each["band"] = {"saving": ends_of([each.saving, *drawn] if drawn else [])}
+        each["band"] = {"saving": _band([each.saving], each.pop("drawn"), each.pop("ends"))}
+        del each["skews"]
     return {
         "rows": rows,
         "summary": summary,
         "by_node": by_node,
-        "training": training(asked.study, wide) if wide is not None else None,
+        "skew": skews,
+        "training": _training(cases, asked.study, wide) if wide is not None else None,
         "assumptions": asked.study.assumptions,
         "published": asked.study.published if asked.options.node is None else {},
     }
+
+
+def _band(nominal: Sequence[float], drawn: Sequence[float], ends: Sequence[float]) -> Any:
+    """5th to 95th percentile of *nominal* and *drawn*, and all *ends*; None: nothing is drawn."""
+    band = ends_of([*nominal, *drawn]) if drawn else None
+    return band and [min([band[0], *ends]), max([band[1], *ends])]
+
+
+def _skews(rows: Sequence[Row]) -> Mapping[str, Any]:
+    """Mean skew of two nodes without and with the order, and its band; {}: of no two nodes."""
+    found = {}
+    for which in ("without", "with") if rows else ():
+        drawn = [
+            mean(each[which] for each in draw)
+            for draw in zip(*(r.skews for r in rows), strict=True)
+        ]
+        here = mean(row.skew[which] for row in rows)
+        found[which] = Row(mean=here, band=_band([here], drawn, []))
+    return found
+
+
+def _training(cases: Sequence[Placed], study: Study, wide: Node) -> Row:
+    """The training step, and the band of what it saves."""
+    draws = next(case.draws for case in cases if case.node is wide)
+    found = training(study, wide)
+    drawn = [training(study, node_with(wide, NONE, draw)).saving for draw in draws]
+    return Row(found, band=_band([found.saving], drawn, []))
 
 
 def _summary(rows: Sequence[Row]) -> Row:
@@ -155,13 +194,14 @@ def _summary(rows: Sequence[Row]) -> Row:
     all_ = {"overlap": overlap, **gone, **added}
     first, second = sorted(all_, key=lambda name: -abs(all_[name]))[:2]
     decides = f"{first} {all_[first]:+.0%}, {second} {all_[second]:+.0%}"
-    drawn = [*zip(*(row.drawn for row in rows), strict=False)]
-    draws = [savings, *drawn] if drawn else []
-    bands = {
-        "mean_band": ends_of([mean(draw) for draw in draws]),
-        "max_band": ends_of([max(draw) for draw in draws]),
-    }
-    means = {"mean_saving": mean(savings), "max_saving": max(savings)}
+    bands, means = {}, {}
+    for name, of in (("mean", mean), ("max", max)):
+        drawn, ends = (
+            [of(each) for each in zip(*(row[entry] for row in rows), strict=False)]
+            for entry in ("drawn", "ends")
+        )
+        means[f"{name}_saving"], means[f"{name}_ends"] = of(savings), ends
+        bands[f"{name}_band"] = _band([of(savings)], drawn, ends)
     return Row(**means, **bands, parts=parts, decides=decides)
 
 
@@ -192,22 +232,25 @@ def _claims(found: StudyResult) -> Iterator[Claim]:
             for name in ("mean", "max"):
                 what = f"{operator} on {node}, {name}"
                 ours, why = summary[f"{name}_saving"], summary.decides
+                for number, path in enumerate(found.assumptions.get("ends", ())):
+                    low, high = summary[f"{name}_ends"][2 * number :][:2] or (ours, ours)
+                    if max(low, high) - min(low, high) > MATTERS:
+                        why = f"{path}, at its ends {low:.0%} and {high:.0%}; {why}"
                 band = summary[f"{name}_band"] and tuple(summary[f"{name}_band"])
                 yield claim(what, ours, theirs.get(name), unit="%", decides=why, band=band)
-    skews = [row.skew for row in found.rows if row.skew is not None]
-    for which in ("without", "with") if skews else ():
+    for which, ours in found.skew.items():
         what = f"skew of two nodes {which} the order"
-        ours = mean(skew[which] for skew in skews)
         why = "order of tasks" if which == "without" else "how far GPUs differ in speed"
         theirs = known.get("skew", {}).get(which)
-        yield claim(what, ours, theirs, unit="%", decides=why)
+        band = ours.band and tuple(ours.band)
+        yield claim(what, ours.mean, theirs, unit="%", decides=why, band=band)
     step = found.training
     if step is not None:
         ends = known.get("training", {})
         what = f"training step, {step.nodes} nodes of {step.node}"
         why = f"{step.exchange_share:.0%} of the step is embedding and all-to-all"
-        known_ends = (ends.get("low"), ends.get("high"))
-        yield claim(what, step.saving, known_ends, unit="%", decides=why)
+        known_ends, band = (ends.get("low"), ends.get("high")), step.band and tuple(step.band)
+        yield claim(what, step.saving, known_ends, unit="%", decides=why, band=band)
 
 
 def panels(found: StudyResult) -> list[Panel]:
