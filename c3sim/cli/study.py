@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,7 +57,8 @@ def study(
             min=1,
             max=MOST_TRIALS,
             metavar="N",
-            help="Draws of parameters and assumptions for the band. Left out: as in the study.",
+            help="Draws of parameters and assumptions for the band. Left out: as in the study. With"
+            " --verdict also of studies that have none: the whole study once for each draw.",
         ),
     ] = None,
     jobs: Jobs = None,
@@ -82,6 +84,7 @@ def study(
       c3sim study conccl --draws 200
       c3sim study conccl --no-band --plot conccl.png --json > conccl.json
       c3sim study conccl --no-band --verdict
+      c3sim study dma-latte --verdict --draws 8
       c3sim study dma-latte --plot variants.png
       c3sim study kv-fetch --set serving.hit_rate=[0.5,0.75,1] --plot kv.png
       c3sim study c3-latte --out results
@@ -114,6 +117,16 @@ def study(
             agree=agreeing(yes or (name in names("study") and draws is None and not values)),
         )
     claims = _claims(kind, result)
+    if verdict and draws and band:
+        from c3sim.experiments.claim_bands import with_bands
+        from c3sim.experiments.study import Options
+        from c3sim.spec.reading.loading import load_hardware
+
+        options = Options(settings=values, n_jobs=jobs)
+        if node is not None:
+            there = load_hardware(node)
+            options = replace(options, node=there.node, provenance=there.provenance)
+        claims = with_bands(loaded, options, claims, draws)
     if plot:
         kind.picture(result, plot)
         say(f"wrote {plot}")

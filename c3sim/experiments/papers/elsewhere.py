@@ -15,6 +15,7 @@ from pydantic import Field
 
 from c3sim.errors import InputError
 from c3sim.experiments.cases import NONE, rows_of
+from c3sim.experiments.claim_bands import with_bands
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Options, Row, StudyResult, kind_of, run_study
 from c3sim.output.kit.grid import Table
@@ -50,6 +51,7 @@ class There:
     node: Node
     provenance: Mapping[str, Any]
     line: Line
+    draws: int = 0
 
 
 def cases(asked: Asked) -> list[There]:
@@ -64,8 +66,8 @@ def cases(asked: Asked) -> list[There]:
                 node = _given(node, path.split("."), get_value(other.node, NONE, path))
                 under = (path, f"{path}.")
                 known |= {p: leaf for p, leaf in other.provenance.items() if _in(p, under)}
-        one = There(name=f"{line.study} on {line.node}", node=node, provenance=known, line=line)
-        found.append(one)
+        name, draws = f"{line.study} on {line.node}", asked.options.draws or 0
+        found.append(There(name=name, node=node, provenance=known, line=line, draws=draws))
     if not found:
         raise InputError("a study of this kind needs a table", "table")
     return found
@@ -98,6 +100,8 @@ def row(case: There, _: Study) -> Row:
     found = run_study(loaded, options)
     claims = kind_of(loaded).claims
     said = list(claims(found)) if claims is not None else []
+    if case.draws:
+        said = with_bands(loaded, options, said, case.draws)
     kept = [each for each in said if each.what.startswith(line.claims)]
     if not kept:
         raise InputError(f"{line.study} has no claim that begins so; see its --verdict", "claims")
