@@ -2,6 +2,10 @@
 one loses against the measured best, and Spearman's rank correlation over the schedules of a GEMM.
 
 python tools/compare_pieces.py PREDICTIONS.jsonl MEASUREMENTS.jsonl
+
+Three choosers, each for a GEMM that it has not seen measured, by engines and by kernels apart: the
+simulator; the one schedule that loses least, as measured, on the other GEMMs; a rule from static
+sizes fitted on the predictions of the other GEMMs. Regret: what is chosen over the best, less 1.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from scipy.stats import spearmanr
+
+from c3sim.experiments.trees import Seen, Sizes, choice, fit
 
 Case = tuple[str, str]  # GEMM, by; operator and GEMM
 Times = dict[Case, dict[str, float]]  # of each schedule [us]
@@ -63,6 +69,39 @@ def main(predictions: str, measurements: str) -> None:
         f" best: mean {100 * mean(losses):.1f} %, worst {100 * max(losses):.1f} %; Spearman: mean"
         f" {mean(ranks):.2f}, worst {min(ranks):.2f}"
     )
+    for who, lost in regrets(predicted, measured, _sizes(predictions)).items():
+        if lost:
+            worst = f"worst {100 * max(lost):.1f} %"
+            print(f"regret of {who}: mean {100 * mean(lost):.1f} %, {worst}, {len(lost)} choices")
+
+
+def regrets(predicted: Times, measured: Times, sizes: dict[str, Sizes]) -> dict[str, list[float]]:
+    """Regret of each chooser, GEMM by GEMM."""
+    found: dict[str, list[float]] = {"simulator": [], "constant": [], "rule": []}
+    for (gemm, by), times in measured.items():
+        others = [(g, b) for g, b in measured if b == by and g != gemm]
+        if gemm not in sizes or not others:
+            continue
+        names = [name for name in times if all(name in measured[other] for other in others)]
+        here, there = predicted[gemm, by], [Seen(g, sizes[g], measured[g, b]) for g, b in others]
+        known = [Seen(g, sizes[g], predicted[g, b]) for g, b in others]
+        chosen = {
+            "simulator": min(names, key=here.__getitem__),
+            "constant": min(names, key=lambda name: sum(each.loss(name) for each in there)),
+            "rule": choice(fit(known, names), sizes[gemm]),
+        }
+        best = min(times[name] for name in names)
+        for who, name in chosen.items():
+            found[who].append(times[name] / best - 1)
+    return found
+
+
+def _sizes(file: str) -> dict[str, Sizes]:
+    """Sizes of the GEMMs, where the lines of *file* have them."""
+    lines = map(json.loads, Path(file).read_text(encoding="utf-8").splitlines())
+    return {
+        each["gemm"]: Sizes.of(each["m"], each["n"], each["k"]) for each in lines if "m" in each
+    }
 
 
 def _by_case(file: str, time: Callable[[dict[str, Any]], float]) -> Times:

@@ -27,7 +27,8 @@ def main(plan_file: str, node_name: str) -> None:
     for case in cases:
         plain = workload(plan, **case, node=node_name)
         run = run_once(node, parse_workload(plain, plain_si=True))
-        print(json.dumps({**case, "node": node_name, "time_us": round(run.end * 1e6, 2)}))
+        of = {**case, **plan["gemms"].get(case["gemm"], {}), "node": node_name}
+        print(json.dumps({**of, "time_us": round(run.end * 1e6, 2)}))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,12 @@ once the last rank has it. With orders 1..k, equally likely, and n ranks:
 
     P(only order i) = k^-n        P(both of two orders) = 1 - 2^(1-n)
 
-More than two orders are sampled. A rank begins up to ``host.jitter`` late, evenly distributed: the
-last of n is (n - 1) / (n + 1) of it behind the first, in the mean.
+More than two orders are sampled. A rank begins up to ``host.jitter`` late, evenly distributed. How
+far the last of n is behind the first is a distribution too, in parts r of the jitter:
+
+    P(at most r) = n r^(n-1) - (n - 1) r^n      mean (n - 1) / (n + 1)
+
+Its quantiles are ways to begin, equally likely, each with ranks at times of their own in between.
 
 Loops without a barrier: a rank that ended its turn late begins the next one late.
 
@@ -39,6 +43,8 @@ from c3sim.simulation.run import Exposure, Outcome, Run, TaskRun
 
 MOST = 8  # draws that are simulated
 SAMPLES = 512  # of three streams and more
+SKEWS = 4  # distances of the first and the last rank
+LATENESSES = 4  # of ranks in one draw: GPUs are dealt to them in turn
 SEED = 1
 Order = tuple[str, ...]
 
@@ -61,10 +67,9 @@ def draws(plan: Plan) -> list[Draw]:
     if kernels.release_order == "launch" or len(racing) < 2:
         racing = ()
     ranks = node.ranks
-    skew = host.jitter * (ranks - 1) / (ranks + 1)
     made: list[Draw] = []
     for orders, probability in _sets_of_orders(racing, ranks):
-        ways = _classes(orders, skew)
+        ways = _classes(orders, host.jitter, ranks)
         made += [
             Draw(probability / len(ways), Arrivals(way, kernels.release_spread)) for way in ways
         ]
@@ -100,15 +105,32 @@ def _sets_of_orders(racing: tuple[str, ...], ranks: int) -> list[tuple[tuple[Ord
     return [(occurring, count / SAMPLES) for occurring, count in found.most_common()]
 
 
-def _classes(orders: tuple[Order, ...], skew: float) -> list[tuple[Arrival, ...]]:
-    """The classes of ranks, of which some are late by *skew* s; each way is equally likely."""
-    if skew <= 0:
+def _classes(orders: tuple[Order, ...], jitter: float, ranks: int) -> list[tuple[Arrival, ...]]:
+    """The classes of ranks that begin up to *jitter* s late; each way is equally likely. With more
+    orders than one, those of an order begin together.
+    """
+    if jitter <= 0:
         return [tuple(Arrival(0.0, order) for order in orders)]
-    if len(orders) == 1:
-        return [(Arrival(0.0, orders[0]), Arrival(skew, orders[0]))]
-    return [
-        tuple(Arrival(skew * (order is late), order) for order in orders) for late in orders[:2]
-    ]
+    random, ways = Random(SEED), []
+    for number in range(SKEWS):
+        skew = jitter * _range_of(ranks, (number + 0.5) / SKEWS)
+        if len(orders) > 1:
+            late = orders[number % 2]
+            ways.append(tuple(Arrival(skew * (order is late), order) for order in orders))
+            continue
+        between = [random.random() for _ in range(min(ranks, LATENESSES) - 2)]
+        ways.append(tuple(Arrival(skew * part, orders[0]) for part in (0.0, *between, 1.0)))
+    return ways
+
+
+def _range_of(ranks: int, quantile: float) -> float:
+    """The *quantile* of the distance of the first and the last of *ranks* even numbers in 0..1."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        part = (low + high) / 2
+        below = ranks * part ** (ranks - 1) - (ranks - 1) * part**ranks < quantile
+        low, high = (part, high) if below else (low, part)
+    return high
 
 
 #: Share of the turn: ranks that are less apart are together.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import sqrt
+from statistics import fmean
+
 import pytest
 
 from c3sim.evaluation.evaluate import evaluate_run
@@ -83,10 +86,15 @@ def test_more_streams_are_sampled_and_cut(node: Node) -> None:
     assert sum(draw.probability for draw in ways) == pytest.approx(1)
 
 
-def test_jitter_is_the_mean_distance_of_first_and_last(node: Node) -> None:
-    """Two ranks, evenly late by up to 90 us: (2 - 1) / (2 + 1) of it, 30 us."""
-    (way,) = draws(plan(pair(release="host", jitter=90e-6), node))
-    assert [arrival.late for arrival in way.arrivals.classes] == [0, pytest.approx(30e-6)]
+def test_the_distance_of_first_and_last_is_a_distribution(node: Node) -> None:
+    """Two ranks, evenly late by up to 90 us: P(at most r) = 2 r - r^2, so the quantile q is
+    1 - sqrt(1 - q) of it; here those of 1/8, 3/8, 5/8, 7/8. The mean is 1/3 of it.
+    """
+    ways = draws(plan(pair(release="host", jitter=90e-6), node))
+    expected = [90e-6 * (1 - sqrt(1 - q / 8)) for q in (1, 3, 5, 7)]
+    assert [way.arrivals.classes[0].late for way in ways] == [0] * 4
+    assert [way.arrivals.classes[1].late for way in ways] == pytest.approx(expected)
+    assert fmean(expected) == pytest.approx(30e-6, rel=0.03)
 
 
 def test_the_median_of_equal_halves_lies_between_them() -> None:
