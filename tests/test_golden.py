@@ -112,8 +112,17 @@ def test_every_planted_mistake_has_its_message():
 
 
 def test_figures_are_written_with_a_reason_alone(tool):
-    code, said = tool("--write", "--only", "examples")
+    code, said = tool("--write", "--only", "workloads")
     assert code == 2 and "--write needs --why" in said
+    assert "all cases" in tool("--write", "--why", "a test", "--sample")[1]
+
+
+def test_a_sample_of_the_laws_is_compared_with_its_own_figures_alone():
+    kept = read("laws/h100-1")
+    first = next(iter(kept))[0]
+    found = {key: value for key, value in kept.items() if key[0] == first}
+    assert golden._kept("laws/h100-1", found, True) == found != kept
+    assert golden._kept("laws/h100-1", found, False) == kept
 
 
 def test_an_unknown_part_is_refused_with_those_there_are(tool):

@@ -4,6 +4,7 @@
     python tools/golden.py --only laws --only conccl        some parts, or files, by name
     python tools/golden.py --write --why "links carry both ways"
     python tools/golden.py --long                           whole studies, bands: minutes more
+    python tools/golden.py --sample                         of the laws the cases that tests try
     python tools/golden.py --validated verdict.json         `c3sim validate --json`, run before
 
 The folder tests/golden has a Parquet file for each thing that was asked, with a row for each
@@ -35,7 +36,7 @@ def main() -> int:
         collect(asked.collect)
     kept = (path.relative_to(FOLDER).with_suffix("") for path in files() if path != PLANTED)
     known = {each.as_posix() for each in kept if asked.long or each.parts[0] != "long"}
-    everything = list(pieces(asked.validated, long=asked.long))
+    everything = list(pieces(asked.validated, long=asked.long, sample=asked.sample))
     names = known | {piece.name for piece in everything}
     wanted = {name for name in names if _is_asked(name, asked.only)}
     if not wanted:
@@ -44,7 +45,10 @@ def main() -> int:
     parts = {name.partition("/")[0] for name in wanted}
     found = _run([each for each in everything if each.name in {*wanted, *parts}])
     compared = {name for name in known | set(found) if _is_asked(name, asked.only)}
-    moved = {name: differences(read(name), found.get(name, {})) for name in sorted(compared)}
+    moved = {
+        name: differences(_kept(name, found.get(name, {}), asked.sample), found.get(name, {}))
+        for name in sorted(compared)
+    }
     moved = {name: each for name, each in moved.items() if each}
     _print(moved, sum(len(found.get(name, {})) for name in compared), len(compared))
     if asked.write:
@@ -61,6 +65,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="write what is found; needs --why")
     parser.add_argument("--why", default="", help="the reason, for CHANGES.md")
     parser.add_argument("--only", action="append", default=[], help="part or file; repeatable")
+    parser.add_argument(
+        "--sample", action="store_true", help="of the laws the cases that the tests try"
+    )
     parser.add_argument("--validated", help="what `c3sim validate --json` printed")
     parser.add_argument("--long", action="store_true", help="studies that take minutes, too")
     parser.add_argument(
@@ -69,7 +76,18 @@ def _arguments() -> argparse.Namespace:
     asked = parser.parse_args()
     if asked.write and not asked.why.strip():
         parser.error("--write needs --why: what was changed, and for what reason")
+    if asked.write and asked.sample:
+        parser.error("--write needs all cases; leave out --sample")
     return asked
+
+
+def _kept(name: str, found: Figures, sample: bool) -> Figures:
+    """The golden figures *name*; with *sample* those of a law's cases that were *found*."""
+    kept = read(name)
+    if not sample or not name.startswith("laws/"):
+        return kept
+    cases = {case for case, _ in found}
+    return {key: value for key, value in kept.items() if key[0] in cases}
 
 
 def _is_asked(name: str, only: Iterable[str]) -> bool:

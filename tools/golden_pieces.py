@@ -1,20 +1,14 @@
-"""The questions of the golden figures to c3sim: all that is packaged, the examples, the cases of
-the laws.
-"""
+"""The questions of the golden figures to c3sim: all that is packaged, and the cases of the laws."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 from golden_figures import Figures, add, flat
 from golden_mistakes import PARTS, elsewhere, messages
@@ -39,9 +33,9 @@ class Piece(NamedTuple):
     make: Callable[[], Figures]
 
 
-def pieces(validated: str | None, *, long: bool = False) -> Iterator[Piece]:
-    """All pieces, the longest first, with *long* ones or without; *validated*: what ``c3sim
-    validate --json`` printed.
+def pieces(validated: str | None, *, long: bool = False, sample: bool = False) -> Iterator[Piece]:
+    """All pieces, the longest first, with *long* ones or without; of the laws all cases, or the
+    *sample* of the tests. *validated*: what ``c3sim validate --json`` printed.
     """
     for name in LONG if long else ():
         yield Piece(f"long/{name}", partial(_long_study, name))
@@ -51,13 +45,11 @@ def pieces(validated: str | None, *, long: bool = False) -> Iterator[Piece]:
         yield Piece(f"studies/{name}", partial(_study, name))
     yield from (Piece("mistakes", partial(messages, part)) for part in range(PARTS))
     for name in listed["nodes"]:
-        yield Piece(f"laws/{name}", partial(_laws, name))
+        yield Piece(f"laws/{name}", partial(_laws, name, sample))
     for name in listed["iterations"]:
         yield Piece("iterations", partial(_run_of, name))
     for name in listed["workloads"]:
         yield Piece("workloads", partial(_compared, name))
-    for path in sorted((ROOT / "examples").glob("[0-9][0-9]_*.py")):
-        yield Piece("examples", partial(_example, path))
 
 
 def _listed() -> dict[str, list[str]]:
@@ -120,40 +112,15 @@ def _compared(name: str) -> Figures:
     return flat(name, c3sim.compare(name).to_dict())
 
 
-def _example(path: Path) -> Figures:
-    """Every result that a script got from a public function, in order."""
-    import c3sim
-
-    results: list[Any] = []
-
-    def kept(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            results.append(function(*arguments, **options))
-            return results[-1]
-
-        return call
-
-    names = ("run", "compare", "explain", "study", "sweep")
-    with contextlib.ExitStack() as stack, elsewhere():
-        for name in names:
-            stack.enter_context(mock.patch.object(c3sim, name, kept(getattr(c3sim, name))))
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        runpy.run_path(str(path), run_name="__main__")
-    found: Figures = {}
-    for number, result in enumerate(results):
-        found |= flat(f"{path.stem} {number}", result.to_dict())
-    return found
-
-
-def _laws(node: str) -> Figures:
-    """Every case of the laws on *node*: its result, and what its timeline adds up to."""
+def _laws(node: str, sample: bool) -> Figures:
+    """The cases of the laws on *node*: their results, and what their timelines add up to."""
     sys.path.insert(0, str(SUPPORT))
     import law_cases
 
     import c3sim
 
     found: Figures = {}
-    for case in law_cases.CASES:
+    for case in law_cases.sample() if sample else law_cases.CASES:
         if case.node_name == node:
             try:
                 result = c3sim.run(case.workload, node=case.node, trace=True)
