@@ -33,9 +33,33 @@ from c3sim.strategies.table import Best, best_candidate, strategy_name
 from c3sim.tasks.plan import kind_of, payload_bytes, plan
 
 
-def best_of(workload: Workload, node: Node, strategy: str) -> Best:
-    """The best candidate of *strategy* with its run, of a schedule too. Raises InputError."""
-    return best_candidate(strategy, expanded(workload, node), node)
+def best_of(workload: Workload, node: Node, strategy: str, *, energy: bool = True) -> Best:
+    """The best candidate of *strategy* with its run, of a schedule too; *energy*: of that as well.
+    Raises InputError.
+    """
+    name = strategy_name(strategy)
+    return best_candidate(name, expanded(workload, node), node, energy=energy)
+
+
+class Apart:
+    """The tasks of *workload*, which has no schedule, on *node*: isolated times under its baseline,
+    and the overlaps that runs reach beside these.
+    """
+
+    def __init__(self, workload: Workload, node: Node):
+        base, self._node = _baseline(workload, node), node
+        self._times = {name: isolated(node, base, name) for name in workload.tasks}
+        self._moved = set(collectives(workload))
+        self._chains = precedence(plan(base, node))
+
+    def overlap(self, best: Best, *, own: bool = False) -> Overlap:
+        """The overlap of the run of *best*; *own*: collectives as that runs them when alone."""
+        times = {
+            name: isolated(self._node, best.workload, name) if own and name in self._moved else task
+            for name, task in self._times.items()
+        }
+        ends = [task.end for task in times.values()]
+        return overlap(ends, best.run.end, least_of(self._chains, times))
 
 
 @uncollected()  # tens of thousands of runs of one task, of 10 kB each
@@ -56,17 +80,9 @@ def evaluate_run(
     strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
     best = best_of(workload, node, strategy)
     run = simulate(node, best.workload, trace=True) if trace else best.run
-    base = _baseline(workload, node)
-    common = {name: isolated(node, base, name) for name in workload.tasks}
     alone = {name: isolated(node, best.workload, name) for name in workload.tasks}
-    moved = set(collectives(workload))
-    chains = precedence(plan(base, node))
-
-    def against(times: Mapping[str, TaskRun]) -> Overlap:
-        return overlap([task.end for task in times.values()], run.end, least_of(chains, times))
-
-    shared = against(common)
-    own = against({name: (alone if name in moved else common)[name] for name in common})
+    apart = Apart(workload, node)
+    shared, own = apart.overlap(best), apart.overlap(best, own=True)
     pair = whole_of(given, node, strategy) if noted else None
     lost = None
     if noted and (pair is not None or shared.fraction is not None):

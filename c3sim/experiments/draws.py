@@ -23,13 +23,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from c3sim.errors import InputError
-from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.evaluate import Apart, best_of
 from c3sim.evaluation.losses import overlap
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.experiments.cases import Case
 from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked
-from c3sim.result import Result
+from c3sim.schedules import expanded
 from c3sim.simulation.runs import forget, isolated
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
@@ -210,14 +210,17 @@ def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:
     nodes = Nodes()
     for each in reruns:
         workload, node = nodes.models(each.case, draw.settings)
-        results = {
-            strategy: evaluate_run(workload, node, candidate, noted=False, stretched=False)
+        workload = expanded(workload, node)
+        bests = {
+            strategy: best_of(workload, node, candidate, energy=False)
             for strategy, candidate in each.strategies.items()
         }
+        apart = Apart(workload, node)
         for yardstick, of_strategy in zip(draw.yardsticks, values, strict=True):
             alone = _alone(each.case, draw, yardstick, nodes)
-            for strategy, result in results.items():
-                fraction = _fraction(result, yardstick, alone)
+            for strategy, best in bests.items():
+                beside = overlap(alone, best.run.end) if alone else None
+                fraction = (beside or apart.overlap(best, own=yardstick.own)).fraction
                 if fraction is not None:
                     of_strategy.setdefault(strategy, []).append(fraction)
     return [
@@ -233,12 +236,6 @@ def _alone(case: Case, draw: Draw, yardstick: Yardstick, nodes: Nodes) -> list[f
     workload, node = nodes.models(case, (*draw.settings, *yardstick.isolated))
     base = baseline(workload, node)
     return [isolated(node, base, name).end for name in base.tasks]
-
-
-def _fraction(result: Result, yardstick: Yardstick, alone: Sequence[float]) -> float | None:
-    if alone:
-        return overlap(alone, result.wall_s).fraction
-    return result.overlap.own_fraction if yardstick.own else result.fraction_of_ideal
 
 
 class Nodes:

@@ -220,10 +220,12 @@ class Best:
         return self.candidate.workload
 
 
-def best_candidate(strategy: str, workload: Workload, node: Node) -> Best:
-    """The best candidate of *strategy*, the first of them on a tie. Raises InputError."""
+def best_candidate(strategy: str, workload: Workload, node: Node, *, energy: bool = True) -> Best:
+    """The best candidate of *strategy*, the first of them on a tie; *energy*: of its run as well.
+    Raises InputError.
+    """
     candidates = candidates_of(strategy, workload, node)
-    runs = [run_once(node, candidate.workload) for candidate in candidates]
+    runs = [run_once(node, candidate.workload, energy=energy) for candidate in candidates]
     best = min(range(len(runs)), key=lambda number: runs[number].end)
     walls = {candidate.name: run.end for candidate, run in zip(candidates, runs, strict=True)}
     return Best(candidate=candidates[best], run=runs[best], walls=walls)
