@@ -29,7 +29,7 @@ from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.parallel import Buckets, Replicas, Shards
 from c3sim.iterations.share import Share
-from c3sim.iterations.steps import Op
+from c3sim.iterations.steps import Op, Step
 from c3sim.iterations.units import NOTHING, Unit, Units, transformer_units
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration, Pipeline
@@ -415,7 +415,8 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit], piece: Piece) -> N
         replicas.before(builder, index, backward=True)
         if again and 0 < index < len(order) - 1:
             _launch(builder, f"again{index}", unit.forward)
-        for step, name in builder.run(f"backward{index}", unit.backward):
+        steps = unit.backward if piece.once else _accumulated(planned, unit, replicas)
+        for step, name in builder.run(f"backward{index}", steps):
             replicas.ready(builder, name, step)
         replicas.after(builder, index, backward=True)
     join(builder)
@@ -435,6 +436,23 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit], piece: Piece) -> N
         inside=iteration.optimizer_on == "memory",
     )
     builder.optimizer(f"{name}_{kernels}", ops, len(tensors))
+
+
+def _accumulated(planned: Plan, unit: Unit, replicas: Replicas) -> list[Step]:
+    """Backward steps of *unit* where each gradient is added to that of the micro batches before,
+    a kernel for each parameter, of a shard of it where each micro batch's are scattered. B micro
+    batches add B - 1 times: all but the first; here all but the one that is built *once*.
+    """
+    scattered = isinstance(replicas, Shards) and replicas.reduces
+    shards = replicas.shards if scattered else 1
+    steps: list[Step] = []
+    for step in unit.backward:
+        steps.append(step)
+        sizes = step.gradients if isinstance(step, Op) else ()
+        for number, size in enumerate(sizes):
+            name = f"{step.name}-accumulate{number or ''}"
+            steps.append(planned.operators.elementwise(name, size / shards, 2, 1))
+    return steps
 
 
 def _launch(builder: Builder, prefix: str, steps: Any) -> None:

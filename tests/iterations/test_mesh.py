@@ -8,12 +8,13 @@ import pytest
 from iteration_case import built, described, planned, result
 
 from c3sim.errors import InputError
-from c3sim.iterations.build import build
+from c3sim.iterations.build import Piece, build
 from c3sim.iterations.runs import one_after_the_other
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.layout import Layout
+from c3sim.spec.models import Transformer
 from c3sim.spec.reading.paths import set_field
-from c3sim.spec.workload import Collective, Copy
+from c3sim.spec.workload import Collective, Copy, Kernel
 
 EIGHT = {"node": "h200-8", "layers": 2}
 FSDP_TENSOR = ({"kind": "fsdp"}, {"kind": "tensor", "size": 4})
@@ -234,6 +235,20 @@ def test_jobs_wider_than_a_node_run(parallel: Any) -> None:
         assert stage.bubbles_s > 0
         spent = stage.forward_s + stage.backward_s + stage.optimizer_s
         assert spent + stage.bubbles_s + stage.waits_s == pytest.approx(found.wall_s, rel=0.02)
+
+
+def test_micro_batches_add_their_gradients() -> None:
+    """A Llama layer has nine parameters (seven matrices, two norms): as many sums for each micro
+    batch but one, of two tensors read and one written, 2 bytes each.
+    """
+    plan = planned(node="h200-8", layers=8, batch=8, parallel={"pp": 8})
+    assert isinstance(plan.model, Transformer)
+    plain, once = (build(plan, 1, Piece("layers", each)).workload.tasks for each in (False, True))
+    sums = [task for name, task in plain.items() if "accumulate" in name]
+    assert len(sums) == 9
+    moved = sum(task.read + task.written for task in sums if isinstance(task, Kernel))
+    assert moved == pytest.approx(3 * 2 * plan.model.layer_parameters)
+    assert not [name for name in once if "accumulate" in name]
 
 
 def test_one_queue_is_no_quicker() -> None:

@@ -42,6 +42,7 @@ from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
@@ -138,7 +139,11 @@ class Case:
     def updated(self, model: Any) -> Call:
         """The optimizer's step, if there is one; gradients go."""
         kind = OPTIMIZERS.get(self.about["optimizer"])
-        optimizer = None if kind is None else kind(model.parameters(), lr=1e-6)
+        alike: dict[bool, list[Any]] = {}  # lists of tensors are all sharded or all not
+        for each in model.parameters():
+            alike.setdefault(isinstance(each, DTensor), []).append(each)
+        groups = [{"params": each} for each in alike.values()]
+        optimizer = None if kind is None else kind(groups, lr=1e-6)
 
         def once() -> None:
             if optimizer is not None:
