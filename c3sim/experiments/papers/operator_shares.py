@@ -150,8 +150,23 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         for node, ours in each.simulated.items():
             what = f"{each.text}: {where}, {node}"
             ends = {"low": low, "high": each.high}
-            more = {"standing": each.standing, "decides": decides[node, each.configuration]}
+            why, wanted = decides[node, each.configuration], [each.low, each.high]
+            if each.of == "share" and None not in wanted:
+                why = f"{_needed(ours, wanted)}{why}"
+            more = {"standing": each.standing, "decides": why}
             yield Claim(what=what, ours=ours, unit=unit, **more, **ends)
+
+
+def _needed(ours: float, wanted: Sequence[float]) -> str:
+    """How many times as long these classes would have to take, all others as they are, that their
+    share *ours* is the nearest one *wanted*; "" where it is one of them.
+
+        s / (1 - s) = x ours / (1 - ours)
+    """
+    share = min(max(ours, min(wanted)), max(wanted))
+    if share == ours or not 0 < ours < 1:
+        return ""
+    return f"as published if they took {share / (1 - share) * (1 - ours) / ours:.2g}x; "
 
 
 def _largest(row: Row) -> str:

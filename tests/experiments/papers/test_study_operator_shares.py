@@ -10,7 +10,7 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.iterations import iteration_cases
-from c3sim.experiments.papers.operator_shares import share
+from c3sim.experiments.papers.operator_shares import _needed, share
 from c3sim.experiments.study import StudyResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.reading.loading import load_hardware, load_study
@@ -148,3 +148,9 @@ def test_the_packaged_study_has_all_that_was_published() -> None:
     for claim in study.published["claims"]:
         assert {claim["configuration"], claim.get("beside", claim["configuration"])} <= names
         assert claim["standing"] in ("second hand", "sign and order")
+
+
+def test_a_share_says_how_far_its_operators_are_from_the_published_one() -> None:
+    """71 % would be 57 % if these took 0.57 / 0.43 x 0.29 / 0.71 = 0.54 times as long."""
+    assert _needed(0.71, [0.57, 0.57]) == "as published if they took 0.54x; "
+    assert _needed(0.08, [0.07, 0.10]) == ""
