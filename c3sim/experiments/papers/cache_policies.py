@@ -22,6 +22,7 @@ from c3sim.experiments.subjects.applications import (
     STATIC,
     Guesses,
     Machines,
+    beside,
     guesses,
     row_of,
 )
@@ -69,7 +70,10 @@ def cases(asked: Asked) -> list[Launched]:
 def row(case: Launched, study: Study) -> Row:
     application = study.applications[case.name]
     shown, decided = row_of(case.name, application, case.node, case.structure, case.reached)
-    return Row(shown=shown, decided=decided, draw=case.draw)
+    gains = None
+    if case.draw is None and case.node.name != PUBLISHED:
+        gains = beside(case.name, application, case.node, case.reached)
+    return Row(shown=shown, decided=decided, draw=case.draw, beside=gains)
 
 
 def worst_loss(rows: Sequence[Row]) -> float:
@@ -94,6 +98,7 @@ def reduce(asked: Asked, cases: Sequence[Launched], rows: list[Row]) -> Mapping[
         "rows": shown,
         "adaptive_worst_loss": {name: worst_loss(each) for name, each in machines.items()},
         "claims": {claim: fmean(each[claim] for each in held) for claim in held[0]},
+        "beside": [row.beside for row in rows if row.beside],
         "mechanisms": [row.decided for row in rows if row.draw is None],
         "published": published,
     }
@@ -138,7 +143,10 @@ def tables(found: StudyResult) -> list[Table | str]:
     parts = tables_by(title, lines, columns, note)
     held = [{"claim": name.replace("_", " "), "in": part} for name, part in found.claims.items()]
     title = "Published claims, and the share of the draws in which each holds (apu)"
-    return [*parts, Table(title, held, ["claim", "in % as holds in"])]
+    parts.append(Table(title, held, ["claim", "in % as holds in"]))
+    title = "{node}: gain of an application, all cached, and of both, beside an all-gather"
+    note = "whose lines leave the last cache first (stream) or pass it (bypass)"
+    return [*parts, *tables_by(title, found.beside, ["application", "gains.* %"], note)]
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:

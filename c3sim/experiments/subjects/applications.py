@@ -174,3 +174,33 @@ def row_of(
     )
     name = Row(node=node.name, application=label)
     return Row(name, **{"class": class_of(times)}, times_s=times), Row(name, **why)
+
+
+SHARES = (0.25, 0.5, 1.0)  # of the last shared cache, of which there are counts
+BESIDE = 40e9  # B/s of a GPU that the collective beside would get in the kernel's time
+HOW = ("stream", "bypass")  # of the collective's lines in the last cache
+
+
+def beside(label: str, application: Application, node: Node, efficiency: float) -> Row:
+    """What an application, all cached, gains beside an all-gather on compute units and on engines
+    where the lines of that leave first (*stream*) or pass the last cache (*bypass*): part of its
+    own time, and of both.
+    """
+    counts = [result(application, node, {}, "cache_rw", share=share) for share in SHARES]
+    kernel = kernel_of(application, counts, efficiency)
+    alone = simulate(node, workload_of(label, kernel)).end
+    size = max(1.0, round(alone * BESIDE / 2**20)) * 2**20 * node.gpus
+    last = "memory_side" if node.gpu.memory_side_cache else "l2"
+    found: dict[str, float] = {}
+    for backend in (next(iter(node.collective_libraries)), "dma"):
+        ends = {}
+        for how in (None, *HOW):
+            gather = {"kind": "collective", "op": "all_gather", "size": size, "backend": backend}
+            tasks = {"kernel": kernel, "gather": gather | ({"cache": {last: how}} if how else {})}
+            both = {"schema": 1, "name": label, "node": "", "tasks": tasks}
+            run = simulate(node, Workload.model_validate(both))
+            ends[how] = run.task("kernel").end, run.end
+        for how in HOW:
+            for which, (before, after) in enumerate(zip(ends[None], ends[how], strict=True)):
+                found[f"{backend} {how} {('kernel', 'both')[which]}"] = 1.0 - after / before
+    return Row(node=node.name, application=label, gains=found)
