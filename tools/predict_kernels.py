@@ -80,9 +80,10 @@ def _grouped(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
     return [o.grouped("g", -(-sum(loads) // len(loads)) if loads else m, n, k, experts, loads)]
 
 
-def _wide(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
+def _wide(o: OperatorSet, row: dict[str, Any], *ways: bool) -> list[Op]:
     b, t, h = (row[key] for key in ("batch", "tokens", "heads"))
-    return [o.attention("a", b, t, h, h, row["width"], value=row["value"], causal=True)]
+    how: dict[str, Any] = {"value": row["value"], "causal": True}
+    return [o.attention("a", b, t, h, h, row["width"], **how, backward=way) for way in ways]
 
 
 #: Parts of layers (validation/frameworks/parts.py).
@@ -96,7 +97,8 @@ PARTS: dict[str, Callable[[OperatorSet, dict[str, Any]], list[Op]]] = {
     "permute": lambda o, r: [o.permute("p", r["rows"], r["each"], r["width"])],
     "unpermute": lambda o, r: [o.scatter("u", r["rows"] * r["each"], r["width"])],
     "by-heads": lambda o, r: [o.gemm("h", r["m"], r["n"], r["k"], r["batch"])],
-    "wide": _wide,
+    "wide": lambda o, r: _wide(o, r, False),
+    "wide-both": lambda o, r: _wide(o, r, False, True),
 }
 
 

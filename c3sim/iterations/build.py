@@ -300,11 +300,9 @@ def _check_context(iteration: Iteration, model: Transformer, tensor: int, parts:
     """Sequences over *parts* GPUs."""
     where, length = "parallel.cp", iteration.length
     by = iteration.parallel.cp_by if isinstance(iteration.parallel, Layout) else ""
-    if model.latent is not None or model.window is not None:
-        what = "latent attention" if model.latent is not None else "windows"
-        raise InputError(
-            f"{what} of sequences that GPUs share is not modelled; leave cp out", where
-        )
+    if model.window is not None and by == "ring":
+        message = "a ring passes keys on whatever a window sees; cp_by must be all_gather or"
+        raise InputError(f"{message} all_to_all for a model with windows", "parallel.cp_by")
     if iteration.phase == "decode":
         raise InputError("decode makes one token of a sequence, which nothing divides", where)
     if iteration.attention == "eager":

@@ -19,6 +19,11 @@ With c GPUs, T tokens of a sequence, K bytes of all keys and values of a GPU's h
 (Ring attention: arXiv 2310.01889; all-gather: arXiv 2407.21783, section 3.3.2; all-to-all: arXiv
 2309.14509.) Under a causal mask each GPU has a piece from both ends of a sequence, so that all do
 as much: its T / c queries see as many keys as if (T - T/c) / 2 tokens stood before them.
+
+With latent attention the keys and values that were made of the vectors are exchanged, all heads'
+(Megatron-LM's multi-latent attention does so). In layers with a window a token sees so many others;
+all keys are exchanged all the same, and a ring cannot be (TransformerEngine's attention takes
+windows with all_gather and all_to_all alone).
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ CONTEXT = "context"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedSequence:
     """Attention on a GPU with *own* tokens of *sequences*, one of *parts*; *heads*, *kv_heads* of
-    *width*.
+    *width*, with values of *value* numbers; a token sees *window* others.
     """
 
     o: OperatorSet
@@ -47,10 +52,15 @@ class SharedSequence:
     heads: int
     kv_heads: int
     width: int
+    value: int
     causal: bool
+    window: int | None = None
 
     @classmethod
-    def of(cls, o: OperatorSet, model: Transformer, share: Share) -> SharedSequence:
+    def of(
+        cls, o: OperatorSet, model: Transformer, share: Share, window: int | None = None
+    ) -> SharedSequence:
+        heads = model.heads if model.latent is not None else model.kv_heads
         return cls(
             o=o,
             by=share.sequence_by,
@@ -58,9 +68,11 @@ class SharedSequence:
             sequences=share.sequences,
             own=share.tokens // share.sequence_parts,
             heads=model.heads // share.tensor,
-            kv_heads=max(1, model.kv_heads // share.tensor),
+            kv_heads=max(1, heads // share.tensor),
             width=model.head_dim,
+            value=model.value_dim,
             causal=model.causal,
+            window=window,
         )
 
     @property
@@ -72,7 +84,12 @@ class SharedSequence:
     def keys(self) -> float:
         """Bytes of keys and values of the GPU's tokens."""
         rows = self.sequences * self.own
-        return float(2 * rows * self.kv_heads * self.width * self.o.element)
+        return float(rows * self.kv_heads * (self.width + self.value) * self.o.element)
+
+    @property
+    def results(self) -> int:
+        """Numbers of the output of the GPU's tokens."""
+        return self.sequences * self.own * self.heads * self.value
 
     def forward(self) -> list[Step]:
         """In order of their launches, from queries, keys and values by heads to the output."""
@@ -87,7 +104,7 @@ class SharedSequence:
                 steps.append(Exchange(f"keys{number}", "shift", self.keys, 1, CONTEXT))
             steps.append(self._piece(number, backward=False))
             if number:
-                merged = self.o.elementwise(f"merge{number}", self.queries, 2, 1)
+                merged = self.o.elementwise(f"merge{number}", self.results, 2, 1)
                 steps.append(_of_attention(merged))
         return steps
 
@@ -147,17 +164,19 @@ class SharedSequence:
             self.heads,
             self.kv_heads,
             self.width,
+            value=self.value,
             causal=self.causal,
             context=context,
+            window=self.window,
             backward=backward,
         )
         return op.beside({"view": 8 if backward else 2})
 
     def _by_heads(self, *, backward: bool) -> list[Step]:
         """Queries, keys, values by heads, attention to all tokens, the output by tokens."""
-        o, parts, size = self.o, self.parts, float(self.queries * self.o.element)
+        o, parts, size = self.o, self.parts, float(self.results * self.o.element)
         copies = max(1.0, parts / self.kv_heads)  # of keys that more GPUs need than there are heads
-        inputs = size + self.keys * copies
+        inputs = self.queries * o.element + self.keys * copies
         attention = o.attention(
             "attention-gradient" if backward else "attention",
             self.sequences,
@@ -165,7 +184,9 @@ class SharedSequence:
             self.heads // parts,
             max(1, self.kv_heads // parts),
             self.width,
+            value=self.value,
             causal=self.causal,
+            window=self.window,
             backward=backward,
         ).beside({"view": 8 if backward else 2})
         first = Exchange("heads", "all_to_all", inputs, 0, CONTEXT)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors
@@ -37,7 +38,7 @@ from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_valu
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
-from c3sim.strategies.table import best_candidate, best_workload, strategy_name
+from c3sim.strategies.table import STRATEGIES, best_candidate, best_workload, strategy_name
 
 
 def subject(name_or_path: str | Path, node: Node | None = None) -> Workload:
@@ -239,17 +240,28 @@ def figures_of_described(workload: Described, node: Node, strategy: str) -> dict
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
     """Function that applies its settings and *strategy* to every workload simulated for it."""
     loaded = with_model(workload.iteration)
-    parts = plan(loaded.iteration, loaded.model, node).in_turns
+    planned = plan(loaded.iteration, loaded.model, node)
 
-    def change(built: Workload) -> Workload:
+    def written(built: Workload) -> Workload:
         for path, value, style in workload.changes:
             try:
                 _, built = (set_si if style == "si" else set_value)(node, built, path, value)
             except InputError:
-                if not parts:  # what is not in this part is in another
+                if not planned.in_turns:  # what is not in this part is in another
                     raise
-        built = taking(built, workload.takes)
-        return built if strategy == "as_written" else best_workload(strategy, built, node)
+        return taking(built, workload.takes)
+
+    @cache
+    def chosen() -> str:
+        """*strategy* with its number: the best one of a few layers is that of all runs."""
+        if strategy not in STRATEGIES or not STRATEGIES[strategy].numbered:
+            return strategy
+        few = build(planned, min(planned.own_layers, layers_to_run(planned)[0])).workload
+        return best_candidate(strategy, written(few), node).candidate.name
+
+    def change(built: Workload) -> Workload:
+        built = written(built)
+        return built if strategy == "as_written" else best_workload(chosen(), built, node)
 
     return change
 

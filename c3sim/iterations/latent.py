@@ -20,6 +20,7 @@ Whole sequences run as DeepseekV3Attention in github.com/huggingface/transformer
 
 from __future__ import annotations
 
+from c3sim.iterations.context import SharedSequence
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.rotary import rotary, rotary_backward
@@ -68,6 +69,8 @@ class LatentAttention:
         ]
         if self.o.eager:
             return [*steps, *Scores.of(self.o, self.model, self.share).forward()]
+        if self.share.sequence_parts > 1:
+            return [*steps, *SharedSequence.of(self.o, self.model, self.share).forward()]
         return [*steps, self._attention("attention").beside({"view": 2})]
 
     def _of_one(self) -> list[Step]:
@@ -147,9 +150,13 @@ class LatentAttention:
         if self.o.eager:
             return Scores.of(self.o, self.model, self.share).backward()
         values = self.rows * self.heads * self.latent.value
+        whole = self._attention("attention-gradient", backward=True).beside({"view": 8})
+        attention: list[Step] = [whole]
+        if self.share.sequence_parts > 1:
+            attention = SharedSequence.of(self.o, self.model, self.share).backward()
         return [
             self.o.elementwise("attention-product", values, 2, 0).called({}),
-            self._attention("attention-gradient", backward=True).beside({"view": 8}),
+            *attention,
             self.o.elementwise("attention-convert", together, 2, 1).called({}),
         ]
 

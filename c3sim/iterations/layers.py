@@ -155,7 +155,7 @@ class Layer:
         if self.o.eager:
             return Scores.of(self.o, self.model, self.share, self.window).forward()
         if self.share.sequence_parts > 1:
-            return SharedSequence.of(self.o, self.model, self.share).forward()
+            return SharedSequence.of(self.o, self.model, self.share, self.window).forward()
         attention = self._attention("attention").beside({"view": 2})
         if self.share.tokens > 1:
             return [attention]
@@ -192,7 +192,8 @@ class Layer:
         gradient = self._attention("attention-gradient", backward=True).beside({"view": 8})
         attention: list[Step] = [replace(gradient, gradients=sinks)]
         if self.share.sequence_parts > 1:
-            attention = SharedSequence.of(self.o, self.model, self.share).backward()
+            shared = SharedSequence.of(self.o, self.model, self.share, self.window)
+            attention = shared.backward()
         steps: list[Step] = [
             o.elementwise("attention-product", queries, 2, 0).called({}),
             *attention,

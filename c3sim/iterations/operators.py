@@ -173,12 +173,19 @@ class OperatorSet:
     def _attention_part(self, width: int, *, backward: bool) -> float:
         """Part of the matrix peak."""
         parts = self.parts
-        wide, narrow = parts.attention_forward, parts.narrow_attention_forward
+        one, narrow, wide = (
+            parts.attention_forward,
+            parts.narrow_attention_forward,
+            parts.wide_attention_forward,
+        )
         if backward:
-            wide, narrow = parts.attention_backward, parts.narrow_attention_backward
-        elif width > WIDE and parts.wide_attention_forward is not None:
-            wide = parts.wide_attention_forward
-        return wide if narrow is None or width > NARROW else narrow
+            one, narrow, wide = (
+                parts.attention_backward,
+                parts.narrow_attention_backward,
+                parts.wide_attention_backward,
+            )
+        own = narrow if width <= NARROW else wide if width > WIDE else None
+        return one if own is None else own
 
     def _attention_of_one(
         self, name: str, sequences: int, kv_heads: int, queries: float, both: float, flops: float

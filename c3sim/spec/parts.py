@@ -224,6 +224,8 @@ class Operators(Hardware):
     """the same, backward"""
     wide_attention_forward: Part | None = None
     """attention_forward of heads of more than 128 numbers; left out: as of others"""
+    wide_attention_backward: Part | None = None
+    """the same, backward"""
     narrow_attention_forward: Part | None = None
     """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
     narrow_attention_backward: Part | None = None

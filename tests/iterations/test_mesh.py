@@ -170,10 +170,10 @@ def test_replicas_of_shards_add_up_their_parts() -> None:
     assert shards == {(4, 1)}
 
 
-def sent(name: str, parts: int, by: str) -> float:
+def sent(name: str, parts: int, by: str, **fields: Any) -> float:
     """Bytes that a GPU sends to share sequences over *parts*, in one layer *name* (pass)."""
     parallel = {"cp": parts, "dp_shard": 1, "dp_replicate": 1, "cp_by": by}
-    tasks = built(1, node=f"h200-{parts}", head=False, parallel=parallel).workload.tasks
+    tasks = built(1, node=f"h200-{parts}", head=False, parallel=parallel, **fields).workload.tasks
     total = 0.0
     for task_name, task in tasks.items():
         if not task_name.startswith(name):
@@ -200,6 +200,30 @@ def test_bytes_of_shared_sequences(parts: int) -> None:
     both = away * (2 * queries + keys) / parts
     assert sent("forward1", parts, "all_to_all") == pytest.approx(both)
     assert sent("backward1", parts, "all_to_all") == pytest.approx(both)
+
+
+def test_bytes_of_shared_sequences_with_latent_attention() -> None:
+    """DeepSeek-V2-Lite: what is made of the latent vectors goes: keys of 192 and values of 128
+    numbers of each of 16 heads; all-to-all: queries of 192 too, and outputs of 128.
+    """
+    keys, away = 4096 * 16 * (192 + 128) * 2.0, 3 / 4
+    lite = {"model": "deepseek-v2-lite"}
+    assert sent("forward1", 4, "all_gather", **lite) == pytest.approx(away * keys)
+    assert sent("forward1", 4, "ring", **lite) == pytest.approx(away * keys)
+    both = away * (keys + 4096 * 16 * (192 + 128) * 2.0) / 4
+    assert sent("forward1", 4, "all_to_all", **lite) == pytest.approx(both)
+
+
+def test_a_window_bounds_the_work_of_shared_sequences() -> None:
+    """GPT-OSS 20B, first layer: a token sees 128. Of 4096 tokens each GPU has 2048, all of which
+    see 128 but for the first ones of the sequence, 1 to 127 fewer: half of these on each GPU.
+    """
+    oss = {"model": "gpt-oss-20b", "node": "h200-2", "layers": 1, "head": False}
+    whole = planned(**oss).units().flops
+    share = planned(**oss, parallel={"cp": 2, "cp_by": "all_gather"}).units().flops
+    assert share == pytest.approx(whole / 2, rel=1e-3)
+    with pytest.raises(InputError, match="must be all_gather or all_to_all"):
+        planned(**oss, parallel={"cp": 2, "cp_by": "ring"})
 
 
 @pytest.mark.parametrize("by", ["all_gather", "ring", "all_to_all"])

@@ -38,6 +38,9 @@ def joined(rank: int, ranks: int) -> Iterator[dist.ProcessGroup]:
     yield host
     dist.barrier(host)  # not after an error: the others may never come
     dist.destroy_process_group()
+    if POOLS:  # their end would ask the communicator that is gone, and abort
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def group_of(channels: int = 0, engines: bool = False) -> dist.ProcessGroup:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from c3sim.result import Result, TaskResult
 
@@ -99,6 +100,35 @@ def _ordered(parts: Mapping[str, float]) -> dict[str, float]:
     ranks = {name: 1 + number for number, name in enumerate(last)}
     ordered = sorted(parts, key=lambda name: (ranks.get(name, 0), -parts[name]))
     return {name: parts[name] for name in ordered}
+
+
+STAGES = 8  # rows of a pipeline; of more, the first and last ones
+_LAYER = re.compile(r"(forward|backward)(\d+)-")
+
+
+def stages_shown(result: Result) -> list[Any]:
+    """Stages of a pipeline that have a row: up to STAGES, else the first and the last ones."""
+    stages: Sequence[Any] = getattr(result, "stages", ())
+    half = STAGES // 2
+    return [each for each in stages if each.number < half or each.number >= len(stages) - half]
+
+
+def folded_at(result: Result) -> tuple[int, list[float]]:
+    """Layers of *result* that were not simulated, and the times [s] where they would run, forward
+    and backward: behind the first half of those that were.
+    """
+    left = getattr(result, "layers", 0) - getattr(result, "simulated", 0)
+    begins: dict[tuple[str, int], float] = {}
+    for name, task in result.tasks.items():
+        if match := _LAYER.match(name):
+            key = match[1], int(match[2])
+            begins[key] = min(begins.get(key, task.start_s), task.start_s)
+    layers = sorted({number for way, number in begins if way == "forward" and number})
+    if left <= 0 or len(layers) < 2:
+        return 0, []
+    middle = len(layers) // 2
+    places = (("forward", layers[middle]), ("backward", layers[middle - 1]))
+    return left, [begins[place] for place in places if place in begins]
 
 
 SINGLE = 24  # tasks that each have a row

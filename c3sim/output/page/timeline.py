@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.iterations.glance import Glance
-from c3sim.output.kit.step import ALONE, COMMUNICATION, classes_of, step_of_result
+from c3sim.output.kit.step import (
+    ALONE,
+    COMMUNICATION,
+    classes_of,
+    folded_at,
+    stages_shown,
+    step_of_result,
+)
 from c3sim.output.kit.steps import binned
 from c3sim.output.kit.text import natural
 from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
@@ -91,8 +98,8 @@ def compact_glance(found: Glance) -> dict[str, Any]:
 
 
 def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
-    """Step of a model: *parts* ``[name, number of its kind or -1, ns]``, and where exposed
-    communication is, *alone* [ns]; None of another run.
+    """Step of a model: *parts* ``[name, number of its kind or -1, ns]``, where exposed
+    communication is, *alone* [ns], groups and stages; None of another run.
     """
     step = step_of_result(result)
     if step is None:
@@ -103,6 +110,28 @@ def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
     return {
         "parts": [[name, colour.get(name, -1), _ns(time)] for name, time in step.parts.items()],
         "alone": [[_ns(start), _ns(end)] for start, end in step.alone],
+        **_whole_step(result),
+    }
+
+
+def _whole_step(result: Result) -> dict[str, Any]:
+    """Of an iteration *groups* ``[name, ns busy, ns exposed]``; *stages* ``[number, ns forward,
+    backward, optimizer, bubbles, waits]``; *folds* [ns], where layers that were *left* out run.
+    """
+    left, times = folded_at(result)
+    groups = getattr(result, "groups", {})
+    return {
+        "groups": [[name, _ns(each.busy_s), _ns(each.exposed_s)] for name, each in groups.items()],
+        "stages": [
+            [
+                stage.number,
+                *map(_ns, (stage.forward_s, stage.backward_s, stage.optimizer_s)),
+                *map(_ns, (stage.bubbles_s, stage.waits_s)),
+            ]
+            for stage in stages_shown(result)
+        ],
+        "left": left,
+        "folds": [_ns(time) for time in times],
     }
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from c3sim.iterations.result import IterationResult
 from c3sim.output.kit import look
-from c3sim.output.kit.step import Step
+from c3sim.output.kit.step import STAGES, Step, folded_at, stages_shown
 from c3sim.output.pictures.timeline_lanes import BAND, COLOURS, Scale
 from c3sim.output.pictures.timeline_panels import Panel
 from c3sim.result import Counter, Result
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 #: Panels of a picture of a step, which is one page; the page in a browser has all.
 ON_A_PAGE = frozenset({"compute_units", "hbm", "link", "nic.out", "dma", "clock"})
 ROW = 0.26  # inches of a group or a stage
-STAGES = 8  # rows of a pipeline; of more, the first and last ones
-_LAYER = re.compile(r"(forward|backward)(\d+)-")
 #: What a stage does -> its colour.
 _OF_STAGE = {
     "forward": COLOURS["gemm"],
@@ -50,33 +47,18 @@ def parts_of_page(result: Result) -> list[tuple[float, Any]]:
 
 
 def draw_fold(axes: Axes, result: Result, scale: Scale) -> None:
-    """A line where the layers that are not drawn run, forward and backward: behind the first half
-    of those drawn.
-    """
-    left = result.layers - result.simulated if isinstance(result, IterationResult) else 0
-    if left <= 0:
-        return
-    begins: dict[tuple[str, int], float] = {}
-    for name, task in result.tasks.items():
-        if match := _LAYER.match(name):
-            key = match[1], int(match[2])
-            begins[key] = min(begins.get(key, task.start_s), task.start_s)
-    layers = sorted({number for way, number in begins if way == "forward" and number})
-    if len(layers) < 2:
-        return
-    middle = len(layers) // 2
-    places = {"forward": layers[middle], "backward": layers[middle - 1]}
-    for way, number in places.items():
-        if (time := begins.get((way, number))) is not None:
-            axes.axvline(time / scale.length, color=look.INK, linestyle=":", linewidth=1.2)
-            where = (time / scale.length, axes.get_ylim()[0])
-            style: dict[str, Any] = {
-                "textcoords": "offset points",
-                "ha": "right",
-                "va": "bottom",
-                "fontsize": 8,
-            }
-            axes.annotate(f"{left} layers more", where, (-3, 2), **style)
+    """A line where the layers that are not drawn run, forward and backward."""
+    left, times = folded_at(result)
+    for time in times:
+        axes.axvline(time / scale.length, color=look.INK, linestyle=":", linewidth=1.2)
+        where = (time / scale.length, axes.get_ylim()[0])
+        style: dict[str, Any] = {
+            "textcoords": "offset points",
+            "ha": "right",
+            "va": "bottom",
+            "fontsize": 8,
+        }
+        axes.annotate(f"{left} layers more", where, (-3, 2), **style)
 
 
 def draw_groups(axes: Axes, result: IterationResult, step: Step, scale: Scale) -> None:
@@ -107,8 +89,7 @@ def draw_stages(axes: Axes, result: IterationResult, step: Step, scale: Scale) -
     words = ", ".join(_OF_STAGE)
     look.panel_title(axes, f"Stages: {words}", pad=5)
     drawn = step.end / result.wall_s / scale.length
-    half = STAGES // 2
-    stages = [s for s in result.stages if s.number < half or s.number >= len(result.stages) - half]
+    stages = stages_shown(result)
     for row, stage in enumerate(stages):
         spans = (stage.forward_s, stage.backward_s, stage.optimizer_s)
         begin = 0.0

@@ -26,11 +26,12 @@ function timeline(run) {
   const stage = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": "timeline; plus, minus and arrow keys choose the part of it that is drawn, 0 draws all" });
   const whole = run.axis ?? run.end; // runs that are compared share one axis
   let part = [0, whole];
+  let all = !run.step; // a step is one page high; what resources were used for is shown on demand
   const show = (from, to) => {
     const wide = Math.min(whole, Math.max(to - from, whole / CLOSEST));
     const begin = Math.min(Math.max(0, from), whole - wide);
     part = [begin, begin + wide];
-    stage.replaceChildren(runPicture(run, part, show, readout));
+    stage.replaceChildren(runPicture(run, part, show, readout, all));
   };
   const closer = (times, move = 0) => {
     const wide = part[1] - part[0], middle = (part[0] + part[1]) / 2 + move * wide;
@@ -48,10 +49,11 @@ function timeline(run) {
   const many = Object.keys(run.tasks).length > LANES;
   const notes = [!many && "thin line: waiting to start", !many && Object.values(run.tasks).some(([, , alone]) => alone !== null) && "light bar: the task alone", run.step?.alone.length && "shaded: exposed communication", run.counters.length > 0 && "dashed: capacity or limit"].filter(Boolean).map((words) => make("span", {}, words));
   const zoom = make("span", { class: "controls" }, button("+", "+", "closer"), button("\u2212", "-", "wider"), button("\u2190", "ArrowLeft", "earlier"), button("\u2192", "ArrowRight", "later"), button("all", "0", "the whole time"));
+  if (run.step && run.counters.length) zoom.append(make("button", { type: "button", "aria-pressed": "false", onclick: (event) => { all = !all; event.target.setAttribute("aria-pressed", String(all)); show(...part); } }, "resources"));
   return make("div", {}, make("p", { class: "tasks" }, ...keys, ...notes), zoom, stage, readout);
 }
 
-function runPicture(run, [from, to], show, readout) {
+function runPicture(run, [from, to], show, readout, all) {
   const [width, left, right] = [680, GUTTER, 8]; // pixels
   const names = Object.keys(run.tasks);
   const [unit, length] = timeUnit(run.end);
@@ -60,10 +62,11 @@ function runPicture(run, [from, to], show, readout) {
   at.to = to;
   const picture = draw("svg", { role: "img", "aria-label": `timeline of ${names.length > LANES ? `${names.length} tasks` : names.join(", ")} over ${written(run.end / length)} ${unit}` });
   let y = run.step ? parts(picture, run, left, width - right) : 0;
+  if (run.step) y = wholeStep(picture, run, left, width - right, y);
   if (names.length <= LANES) for (const name of names) y = lane(picture, at, y, name, run.tasks[name], run.kinds, unit, length);
   y = tracks(picture, run, at, y + 4, names, unit, length);
   const panels = [];
-  for (const counter of run.counters) {
+  for (const counter of all ? run.counters : []) {
     panels.push([counter, y + 16]);
     y = counterPanel(picture, run, counter, at, y, width - right);
   }
@@ -88,6 +91,37 @@ function parts(picture, run, left, edge) {
     x += wide;
   }
   return 56;
+}
+
+const STAGE = ["forward", "backward", "optimizer", "bubbles", "waits"]; // parts of a stage, and their colours
+const STAGE_FILLS = ["var(--series-0)", "var(--series-3)", "var(--series-5)", "var(--line)", "var(--soft)"];
+
+/** Communication of each group of GPUs, busy and exposed, and a bar for each stage of a pipeline; both by the wall time. */
+function wholeStep(picture, run, left, edge, y) {
+  const [wall, colour] = [run.wall * 1e9, kindColour(run.kinds.indexOf("communication"))];
+  const [groups, stages] = [run.step.groups ?? [], run.step.stages ?? []];
+  const bar = (from, time, at, fill, told, opacity = 1) => picture.append(draw("rect", { x: left + (from / wall) * (edge - left), y: at, width: Math.max((time / wall) * (edge - left), 0.5), height: 9, style: `fill:${fill};opacity:${opacity}` }, draw("title", {}, told)));
+  const share = (time) => `${((100 * time) / wall).toFixed(1)} %`;
+  if (groups.length) picture.append(label(2, y + 11, "Communication by group: beside operators, and exposed", "strong"));
+  y += groups.length ? 16 : 0;
+  for (const [name, busy, exposed] of groups) {
+    bar(0, busy, y + 1, colour, `${name}: runs ${share(busy)} of the wall`, 0.35);
+    bar(0, exposed, y + 1, colour, `${name}: exposed ${share(exposed)} of the wall`);
+    picture.append(label(left - 6, y + 9, name, "", "end"), label(left + (Math.max(busy, exposed) / wall) * (edge - left) + 4, y + 9, `${share(exposed)} of the wall exposed`, "label"));
+    y += 13;
+  }
+  if (stages.length) {
+    const keys = STAGE.flatMap((name, number) => [draw("tspan", { dx: 8, style: `fill:${STAGE_FILLS[number]}` }, "■"), draw("tspan", { dx: 3, class: "label" }, name)]);
+    picture.append(draw("text", { x: 2, y: y + 15 }, draw("tspan", { class: "strong" }, "Stages"), ...keys));
+    y += 20;
+  }
+  for (const [number, ...times] of stages) {
+    let from = 0;
+    times.forEach((time, part) => { bar(from, time, y + 1, STAGE_FILLS[part], `stage ${number}, ${STAGE[part]}: ${share(time)} of the wall`); from += time; });
+    picture.append(label(left - 6, y + 9, String(number), "", "end"));
+    y += 12;
+  }
+  return y + (groups.length || stages.length ? 6 : 0);
 }
 
 function label(x, y, words, kind = "", anchor = "start") {
@@ -115,16 +149,19 @@ function tracks(picture, run, at, y, names, unit, length) {
   for (const [start, end] of (run.step?.alone ?? []).filter(shown)) {
     picture.append(draw("rect", { x: at(start), y, width: Math.max(at(end) - at(start), 0.3), height: 14 * run.tracks.length, style: `fill:${kindColour(run.kinds.indexOf("communication"))};opacity:.22` }));
   }
+  for (const time of (run.step?.folds ?? []).filter((each) => shown([each, each]))) {
+    picture.append(draw("line", { x1: at(time), x2: at(time), y1: y - 2, y2: y + 14 * run.tracks.length + 10, class: "limit" }), label(at(time) - 3, y + 14 * run.tracks.length + 10, `${run.step.left} layers more`, "label", "end"));
+  }
   for (const [name, spans] of run.tracks) {
     picture.append(draw("line", { x1: at(at.from), x2: at(at.to), y1: y + 13.5, y2: y + 13.5, class: "rule" }));
     for (const [start, end, task, what, detail] of spans.filter(shown)) {
       const told = `${what}${task >= 0 && what !== names[task] ? ` of ${names[task]}` : ""}: ${written(start / length)} to ${written(end / length)} ${unit}${detail ? `; ${detail}` : ""}`;
       picture.append(draw("rect", { x: at(start), y: y + 2, width: Math.max(at(end) - at(start), 0.8), height: 10, style: `fill:${kindColour(task < 0 ? task : run.tasks[names[task]][3])};stroke:var(--paper);stroke-width:${spans.length > 100 ? 0 : 0.5}` }, draw("title", {}, told)));
     }
-    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5) : name.replace(".stream.", "."), "", "end"));
+    if (name) picture.append(label(GUTTER - 6, y + 11, run.tracks.every(([each]) => !each || each.startsWith("gpu0.")) ? name.slice(5).replace("stream.", "") : name.replace(".stream.", "."), "", "end"));
     y += 14;
   }
-  return y + 6;
+  return y + (run.step?.folds?.length ? 16 : 6);
 }
 
 function counterPanel(picture, run, counter, at, y, edge) {
