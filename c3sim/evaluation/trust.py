@@ -16,7 +16,9 @@ time), the least and greatest value of each condition. The nearest cell to a run
                is another one there + 8 if one of both alone is a single task
                + 2 on another node of the same GPU + octaves beyond the ends of each condition
 
-and, of equal ones, the most runs. Channels are no condition here: libraries choose them.
+and, of equal ones, the most runs. Channels are no condition here: libraries choose them. Numbers
+of the node that were changed add their octaves, to all cells alike. The file says too how far off
+predictions are of suites that lie so far from all others (*far*).
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 from c3sim.spec.hardware import Node
+from c3sim.spec.reading import library
+from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.kind import Conditions
 from c3sim.tasks.plan import kind_of
@@ -78,6 +83,8 @@ def domains(node: str) -> Domains:
 
 
 MISSING, ANOTHER, SINGLE, OTHER_NODE = 8.0, 4.0, 8.0, 2.0  # octaves that a difference counts as
+LARGEST = 8.0  # octaves of one changed number at most; of one that is none here or there
+COUNTS = ("gpus", "scale_out.nodes")
 SHOWN = 2  # differences that are written out
 #: Metric of a cell -> its words.
 METRICS = {"wall": "wall time", "loop_time": "time of an iteration", "sequence": "wall time"}
@@ -121,34 +128,96 @@ def work_of(node: Node, workload: Workload) -> Work:
 
 
 def nearest(node: Node, workload: Workload) -> str:
-    """A line on the cell that is nearest to *workload* on *node*: its error, what differs, and the
-    command that shows more.
+    """A line on the cell that is nearest to *workload* on *node*: its error, what differs, how far
+    that is and what errors are at such a distance, and the command that shows more.
     """
     work = work_of(node, workload)
     near = [cell for cell in cells() if cell.gpu == node.gpu.name]
     if not near:
         return f"nearest measurement: none on {node.gpu.name}; what was measured: c3sim validate"
-    single, here = len(workload.tasks) == 1, frozenset(work)
-
-    def distance(cell: Cell) -> tuple[float, int]:
-        far = _other_work(here, frozenset(cell.work))
-        far += SINGLE * (cell.single != single) + OTHER_NODE * (cell.node != node.name)
-        return far + sum(octaves for octaves, _ in _beyond(work, cell)), -cell.count
-
-    cell = min(near, key=distance)
+    single = len(workload.tasks) == 1
+    octaves, cell = min(
+        ((distance(work, node.name, single, cell), cell) for cell in near),
+        key=lambda each: (each[0], -each[1].count),
+    )
     what = METRICS.get(cell.metric, ALONE)
     runs = f"{cell.count} run" + "s" * (cell.count > 1)
     text = (
-        f"nearest measurement: {runs} of {' + '.join(cell.work)} on {cell.node}; {what}"
+        f"nearest measurement: {runs} of {' + '.join(_shortened(cell.work))} on {cell.node}; {what}"
         f" {100 * cell.median:.0f} % off in the median,"
         f" {100 * cell.p90:.0f} % at the 90th percentile"
     )
     differs = [f"no {kind}" for kind in work if kind not in cell.work]
     differs += [words for _, words in _beyond(work, cell)]
+    changed = list(_changed(node))
+    octaves += sum(each for each, _ in changed)
     if differs:
-        more = f" and {len(differs) - SHOWN} more" if len(differs) > SHOWN else ""
-        text += f" (there {', '.join(differs[:SHOWN])}{more})"
+        text += f" (there {', '.join(_shortened(differs))})"
+    if changed:
+        text += f"; hardware nobody measured: {', '.join(_shortened([w for _, w in changed]))}"
+    if octaves >= 1 and (known := _at(octaves)):
+        text += (
+            f"; {octaves:.0f} octaves away: so far from all others, {known.suites} suites are"
+            f" {100 * known.median:.0f} % off in the median, a tenth of them"
+            f" {100 * known.p90:.0f} % or more"
+        )
     return f"{text}; c3sim validate --suite {cell.suite}"
+
+
+def distance(work: Work, node: str, single: bool, cell: Cell) -> float:
+    """Octaves from *work* on *node*, of a *single* task or of several, to *cell*."""
+    far = _other_work(frozenset(work), frozenset(cell.work))
+    far += SINGLE * (cell.single != single) + OTHER_NODE * (cell.node != node)
+    return far + sum(octaves for octaves, _ in _beyond(work, cell))
+
+
+def _shortened(words: Collection[str]) -> list[str]:
+    """The first of *words*, and how many more there are."""
+    more = len(words) - SHOWN
+    return [*words][:SHOWN] if more <= 0 else [*[*words][:SHOWN], f"{more} more"]
+
+
+def _changed(node: Node) -> Iterator[tuple[float, str]]:
+    """Numbers of *node* that are not those of the packaged one of its name: octaves, and in
+    words. Counts of GPUs are conditions of the work.
+    """
+    if node.name not in library.names("node"):
+        return
+    packaged = load_hardware(node.name).node
+    if node == packaged:
+        return
+    here, there = (dict(_numbers("", each.model_dump())) for each in (node, packaged))
+    for path, value in here.items():
+        usual = there.get(path, value)
+        if value == usual or path in COUNTS:
+            continue
+        times = value / usual if usual > 0 and value > 0 else 0.0
+        words = f"{times:.3g} times {path}" if times else f"{path} {value:g}, not {usual:g}"
+        yield min(LARGEST, abs(math.log2(times)) if times else LARGEST), words
+
+
+def _numbers(path: str, data: object) -> Iterator[tuple[str, float]]:
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _numbers(f"{path}.{key}" if path else str(key), value)
+    elif isinstance(data, int | float) and not isinstance(data, bool):
+        yield path, float(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """Suites whose nearest other one is *least* octaves away or more: how many, and median and
+    90th percentile of their median errors.
+    """
+
+    least: float
+    suites: int
+    median: float
+    p90: float
+
+
+def _at(octaves: float) -> Far | None:
+    return next((each for each in reversed(far()) if octaves >= each.least), None)
 
 
 @lru_cache(maxsize=1024)
@@ -169,10 +238,18 @@ def _sort(kind: str) -> str:
 
 
 def _beyond(work: Work, cell: Cell) -> Iterator[tuple[float, str]]:
-    """Conditions of *work* beyond those of *cell*: by how many octaves, and in words."""
-    for kind in filter(cell.work.__contains__, work):
-        for name, (low, high) in work[kind].items():
-            least, most = cell.work[kind][name]
+    """Conditions of *work* beyond those of *cell*: by how many octaves, and in words. A GEMM or
+    collective that is not there is compared with another one that is.
+    """
+    for kind, conditions_here in work.items():
+        there = cell.work.get(kind)
+        if there is None:
+            alike = (each for each in cell.work if each not in work and _sort(each) == _sort(kind))
+            there = cell.work.get(next(alike, ""), {})
+        for name, (low, high) in conditions_here.items():
+            if name not in there:
+                continue
+            least, most = there[name]
             octaves = max(0.0, math.log2(least / low), math.log2(high / most))
             if octaves > 0:
                 ends = [_written(name, value) for value in dict.fromkeys((least, most))]
@@ -185,7 +262,19 @@ def _written(condition: str, value: float) -> str:
 
 
 @lru_cache(maxsize=1)
+def _file() -> Mapping[str, Any]:
+    text = (files("c3sim.hwmodels") / "trust.json").read_text(encoding="utf-8")
+    stored: Mapping[str, Any] = json.loads(text)
+    return stored
+
+
+@lru_cache(maxsize=1)
 def cells() -> tuple[Cell, ...]:
     """Those of the packaged file."""
-    text = (files("c3sim.hwmodels") / "trust.json").read_text(encoding="utf-8")
-    return tuple(Cell(**cell) for cell in json.loads(text)["cells"])
+    return tuple(Cell(**cell) for cell in _file()["cells"])
+
+
+@lru_cache(maxsize=1)
+def far() -> tuple[Far, ...]:
+    """Errors by distance, of the packaged file, the nearest first."""
+    return tuple(Far(**each) for each in _file()["far"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from c3sim.evaluation.evaluate import power_result
+from c3sim.evaluation.trust import nearest
 from c3sim.iterations.build import Model, Plan
 from c3sim.iterations.measured import InTurns, Measured, measure
 from c3sim.iterations.memory import memory_bytes
@@ -72,6 +73,7 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
             *filter(None, [staying_note(strategy, runs.workload, node)]),
             *_notes(planned, numbers, memory, simulated, host_bound=host_bound),
         ],
+        trust=nearest(node, runs.workload),
         trace=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],

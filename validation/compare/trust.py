@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
-from c3sim.evaluation.trust import METRICS, Cell, Work, work_of
+from c3sim.evaluation.trust import METRICS, Cell, Far, Work, distance, work_of
 from c3sim.spec.hardware import Node
 
 from .figures import Figure
 
 DIGITS = 4  # of an error
+OCTAVES = (0.0, 0.5, 2.0, 4.0, 8.0, 16.0)  # distances from which on errors are counted apart
 
 
 def derive(figures: Iterable[Figure], nodes: dict[str, Node]) -> list[Cell]:
@@ -61,7 +63,31 @@ def _together(works: Sequence[Work]) -> Work:
     }
 
 
-def text(cells: Iterable[Cell]) -> str:
-    """The file: a line per cell."""
+def errors_by_distance(cells: Sequence[Cell]) -> list[Far]:
+    """Errors of *cells* by how far the nearest one of another suite on the same GPU is: what is
+    known of the error at such a distance.
+    """
+    apart: list[tuple[float, float]] = []
+    for cell in cells:
+        others = [each for each in cells if each.gpu == cell.gpu and each.suite != cell.suite]
+        if others:
+            work: Work = {
+                kind: {name: (low, high) for name, (low, high) in ends.items()}
+                for kind, ends in cell.work.items()
+            }
+            near = min(distance(work, cell.node, cell.single, each) for each in others)
+            apart.append((near, cell.median))
+    found = []
+    for least, most in zip(OCTAVES, (*OCTAVES[1:], math.inf), strict=True):
+        errors = [error for near, error in apart if least <= near < most]
+        if errors:
+            median, p90 = (round(float(np.quantile(errors, q)), DIGITS) for q in (0.5, 0.9))
+            found.append(Far(least, len(errors), median, p90))
+    return found
+
+
+def text(cells: Sequence[Cell]) -> str:
+    """The file: a line per cell, and one per distance."""
     lines = ",\n".join(json.dumps(asdict(cell)) for cell in cells)
-    return f'{{"schema": 1, "cells": [\n{lines}\n]}}\n'
+    far = ",\n".join(json.dumps(asdict(each)) for each in errors_by_distance(cells))
+    return f'{{"schema": 1, "far": [\n{far}\n], "cells": [\n{lines}\n]}}\n'

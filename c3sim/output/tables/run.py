@@ -66,7 +66,7 @@ def run_table(result: Result) -> Group:
         *([] if result.fraction_of_ideal is None else (FRACTION_EXPLAINED, OWN_EXPLAINED)),
         *(("", energy_table(result), standing(power.measured)) if power.energy else ()),
         *(f"note: {note}" for note in result.notes),
-        *([result.trust] if result.trust else []),
+        *filter(None, [result.trust]),
     )
 
 
@@ -315,6 +315,7 @@ def iteration_table(result: IterationResult) -> Group:
         "\nruns until an operator, or a collective, does",
         *(stages_lines(result, unit, length) if result.stages else ()),
         *(f"note: {note}" for note in result.notes),
+        *filter(None, [result.trust]),
     )
 
 
