@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -26,6 +26,7 @@ from c3sim.cli.pages import PAGES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from c3sim.evaluation.differences import Differences
     from c3sim.evaluation.effort import Effort
     from c3sim.experiments.bands import Band
     from c3sim.iterations.result import IterationResult
@@ -82,15 +83,11 @@ def run(
       c3sim run gemm-beside-all-gather --set links.bandwidth='60 GB/s' --against unset
       c3sim run my-job.yaml --measured traces/ --set links.bandwidth='225 GB/s'
     """
-    changes = settings(set_)
+    changes, agree = settings(set_), agreeing(yes)
     _check_files(trace, plot)
     from c3sim.api import prepare
-    from c3sim.api import run as simulate
-    from c3sim.cli.progress import working
-    from c3sim.iterations.described import evaluate
     from c3sim.spec.reading.loading import is_iteration
 
-    agree = agreeing(yes)
     if is_iteration(workload):
         agree_to_iteration(agree, workload, node, changes)
     else:
@@ -98,14 +95,7 @@ def run(
     given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
     if measured:
         given = replace(given, calibrated=calibrate(given, measured))
-    with working("simulating"):
-        if measured:
-            side = side_of(given)
-            result = evaluate(side.workload, side.node.node, strategy, trace=bool(trace or plot))
-        else:
-            result = simulate(
-                workload, node=node, strategy=strategy, set=changes, trace=bool(trace or plot)
-            )
+    result = _simulated(given, trace=bool(trace or plot))
     if trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
@@ -113,53 +103,89 @@ def run(
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
         _draw(result, plot)
-    band, near = None, None
+    answers = Answers(given, result)
     if uncertainty and given.calibrated:
-        near = band_of_what_if(given.calibrated, given)
+        answers.near = band_of_what_if(given.calibrated, given)
     elif uncertainty:
-        band = _band(workload, node, strategy, changes, samples, seed, agree)
-    found = None
+        answers.band = _band(workload, node, strategy, changes, samples, seed, agree)
     if against:
         before, saved = other_of(given, against)
-        found = compared(before, given, saved, result.to_dict(), agree)
+        answers.differences = compared(before, given, saved, result.to_dict(), agree)
     if as_json:
-        more: dict[str, object] = {"given": given.to_dict()}
-        more |= {"uncertainty": band.to_dict()} if band else {}
-        more |= {"measured": given.calibrated.to_dict()} if given.calibrated else {}
-        more |= {"within": near[0]} if near else {}
-        more |= {"against": found.to_dict()} if found else {}
-        more |= {"limit": _limit(given, result)} if limits else {}
-        emit_json(result.to_dict() | more)
-        return
+        more = {"limit": _limit(given, result)} if limits else {}
+        emit_json(answers.to_dict() | more)
+    else:
+        _show(answers)
+
+
+@dataclass
+class Answers:
+    """The *result* of what was *given*, and answers to the questions that were asked of it."""
+
+    given: Given
+    result: Result | IterationResult
+    band: Band | None = None
+    near: tuple[dict[str, float], int] | None = None
+    differences: Differences | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data, as ``--json`` prints it."""
+        calibrated = self.given.calibrated
+        more: dict[str, object] = {"given": self.given.to_dict()}
+        more |= {"uncertainty": self.band.to_dict()} if self.band else {}
+        more |= {"measured": calibrated.to_dict()} if calibrated else {}
+        more |= {"within": self.near[0]} if self.near else {}
+        more |= {"against": self.differences.to_dict()} if self.differences else {}
+        return self.result.to_dict() | more
+
+
+def _simulated(given: Given, *, trace: bool) -> Result | IterationResult:
+    from c3sim.api import run as simulate
+    from c3sim.cli.progress import working
+    from c3sim.iterations.described import evaluate
+
+    with working("simulating"):
+        if given.calibrated:
+            side = side_of(given)
+            return evaluate(side.workload, side.node.node, given.strategy, trace=trace)
+        return simulate(
+            given.workload,
+            node=given.node,
+            strategy=given.strategy,
+            set=given.settings,
+            trace=trace,
+        )
+
+
+def _show(answers: Answers) -> None:
+    """Print the tables, and the line that says what binds the wall time."""
+    from c3sim.cli.progress import working
+    from c3sim.experiments.outputs import read_output
     from c3sim.iterations.limits import limit_line, limit_of_run
     from c3sim.iterations.result import IterationResult
     from c3sim.output.kit.layout import show
+    from c3sim.output.tables.run import iteration_table, run_table
 
-    if isinstance(result, IterationResult):
-        from c3sim.output.tables.run import iteration_table
-
-        show(iteration_table(result))
-    else:
-        from c3sim.output.tables.run import run_table
-
-        show(run_table(result))
+    given, result = answers.given, answers.result
+    show(iteration_table(result) if isinstance(result, IterationResult) else run_table(result))
     if given.calibrated:
         from c3sim.output.tables.measured import measured_table
 
-        asked = bool(changes) or strategy != "as_written"
-        show(measured_table(given.calibrated, result.wall_s if asked else None, near or ({}, 0)))
-    if found:
+        asked = bool(given.settings) or given.strategy != "as_written"
+        wall, near = result.wall_s if asked else None, answers.near or ({}, 0)
+        show(measured_table(given.calibrated, wall, near))
+    if answers.differences:
         from c3sim.output.tables.differences import differences_table
 
-        show(differences_table(found))
-    asked_of = side_of(given)
+        show(differences_table(answers.differences))
+    side = side_of(given)
     with working("what binds"):
-        limit = limit_of_run(asked_of.workload, asked_of.node.node, strategy, result.wall_s)
+        limit = limit_of_run(side.workload, side.node.node, given.strategy, result.wall_s)
     show(limit_line(limit))
-    if band:
-        from c3sim.experiments.outputs import read_output
+    if answers.band:
         from c3sim.output.tables.sensitivity import band_table
 
+        band = answers.band
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
 
 

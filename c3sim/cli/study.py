@@ -15,8 +15,6 @@ from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName
 from c3sim.errors import short
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from c3sim.experiments.claims import Claim
     from c3sim.experiments.study import Kind, StudyResult
     from c3sim.output.kit.grid import Table
@@ -95,7 +93,6 @@ def study(
     from c3sim.cli.progress import progress
     from c3sim.experiments.kept import resuming
     from c3sim.experiments.study import kind_of
-    from c3sim.output.kit.files import make_folder
     from c3sim.output.kit.grid import rendered
     from c3sim.output.kit.layout import PIPE, WIDE, show
     from c3sim.spec.reading.library import names
@@ -131,11 +128,7 @@ def study(
         kind.picture(result, plot)
         say(f"wrote {plot}")
     if out:
-        base = make_folder(out) / result.name
-        _write(result, rendered(_tables(kind, result, claims)), base)
-        if kind.panels is not None:
-            kind.picture(result, f"{base}.png")
-            say(f"wrote {base}.png")
+        _write(result, kind, _tables(kind, result, claims), out)
     if as_json:
         emit_json({"claims": [each.to_dict() for each in claims]} if verdict else result.to_dict())
         return
@@ -214,20 +207,24 @@ def _check_outputs(loaded: Study, kind: Kind, plot: str | None, out: str | None)
         check_writable(existing / f"{loaded.name}.json")
 
 
-def _write(result: StudyResult, tables: list[RenderableType], base: Path) -> None:
-    """Write tables, as text without colours, and the result, as JSON, to *base* with a suffix."""
+def _write(result: StudyResult, kind: Kind, tables: list[Table | str], out: str) -> None:
+    """Write tables, as text without colours, the result, as JSON, and its picture to *out*."""
     import json
     from io import StringIO
 
     from rich.console import Console
 
-    from c3sim.output.kit.files import write_text
+    from c3sim.output.kit.files import make_folder, write_text
+    from c3sim.output.kit.grid import rendered
     from c3sim.output.kit.layout import WIDE
 
-    text = StringIO()
-    Console(file=text, width=WIDE, color_system=None).print(*tables, sep="\n")
+    base, text = make_folder(out) / result.name, StringIO()
+    Console(file=text, width=WIDE, color_system=None).print(*rendered(tables), sep="\n")
     lines = (line.rstrip() for line in text.getvalue().splitlines())
     write_text(f"{base}.txt", "\n".join(lines) + "\n")
     data = json.dumps(result.to_dict(), indent=2, allow_nan=False)
     write_text(f"{base}.json", data + "\n")
     say(f"wrote {base}.txt\nwrote {base}.json")
+    if kind.panels is not None:
+        kind.picture(result, f"{base}.png")
+        say(f"wrote {base}.png")

@@ -101,24 +101,16 @@ def validate(
         given |= {"--annotate": annotate or None, "--against": against, "--accept": accept}
         show_coverage(files or [], only, jobs, as_json, given, agreeing(yes))
         return
-    if only:
-        raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
-    if accept and not against:
-        raise InputError("it belongs to --against; add that, or leave it out", "--accept", accept)
+    _check_together(only, accept, against)
     from c3sim.cli.progress import progress
     from c3sim.experiments.kept import resuming
-    from c3sim.output.kit.files import check_writable
     from c3sim.validation.compare.against import Before
     from c3sim.validation.compare.explain import explain_worst
     from c3sim.validation.compare.judge import verdict_of
     from c3sim.validation.pages import check_page, write_report
     from c3sim.validation.pages.terminal_page import print_verdict
 
-    if report is not None:
-        check_writable(report, PAGES)
-    for file in filter(None, (junit, summary)):
-        check_writable(file)
-    agree = agreeing(yes)
+    _check_files(report, junit, summary)
     before = Before.read(against, accept) if against else None
     with resuming(), progress() as watcher:
         verdict = verdict_of(
@@ -128,7 +120,7 @@ def validate(
             bounds=bounds,
             jobs=jobs,
             suite=suite,
-            agree=agree,
+            agree=agreeing(yes),
             progress=watcher,
         )
     if report is not None:
@@ -141,6 +133,24 @@ def validate(
     _tell(found, junit, summary, annotate)
     if verdict.passed is False or (found.against and not found.against.passed):
         raise typer.Exit(FAILED)
+
+
+def _check_together(only: str, accept: str | None, against: str | None) -> None:
+    """Raises InputError for an option without the one that it belongs to."""
+    if only:
+        raise InputError("it belongs to --coverage; add that, or leave it out", "--only", only)
+    if accept and not against:
+        raise InputError("it belongs to --against; add that, or leave it out", "--accept", accept)
+
+
+def _check_files(report: str | None, *files: str | None) -> None:
+    """Raises InputError for a file that cannot be written."""
+    from c3sim.output.kit.files import check_writable
+
+    if report is not None:
+        check_writable(report, PAGES)
+    for file in filter(None, files):
+        check_writable(file)
 
 
 def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) -> None:

@@ -12,6 +12,7 @@ from c3sim.machine.energy import by_component, components_of
 from c3sim.result import (
     ClassTime,
     DrawResult,
+    Losses,
     OverlapResult,
     PowerResult,
     RankClass,
@@ -84,9 +85,9 @@ def evaluate_run(
     apart = Apart(workload, node)
     shared, own = apart.overlap(best), apart.overlap(best, own=True)
     pair = whole_of(given, node, strategy) if noted else None
-    lost = None
-    if noted and (pair is not None or shared.fraction is not None):
-        lost = losses(node, best.workload, run.end, pair=pair, serial=own.serial)
+    lossy = noted and (pair is not None or shared.fraction is not None)
+    lost = losses(node, best.workload, run.end, pair=pair, serial=own.serial) if lossy else None
+    stretch = _stretched(best.workload, node, run, alone) if stretched else None
     about = Noted(workload, node, strategy, best, shared, own, pair, lost)
     return Result(
         workload=workload.name,
@@ -99,23 +100,31 @@ def evaluate_run(
         fraction_of_ideal=shared.fraction,
         memory_bytes=sum(task.operand_bytes for task in given.tasks.values()),
         energy_j=run.energy,
-        tasks={
-            name: _task_result(node, name, task, run, alone[name])
-            for name, task in best.workload.tasks.items()
-        },
-        overlap=OverlapResult(
-            ideal_s=shared.least,
-            own_fraction=own.fraction,
-            exposed_s=run.exposure.exposed,
-            stretched_s=_stretched(best.workload, node, run, alone) if stretched else None,
-            classes=_classes(best.workload, run),
-            losses=lost,
-        ),
+        tasks=_task_results(node, best.workload, run, alone),
+        overlap=_overlap_result(best.workload, run, shared, own, stretch, lost),
         power=power_result(node, run.account, run.energy, run.end),
         ranks=_ranks(node, run),
         notes=notes(about) if noted else (),
         trust=nearest(node, best.workload) if noted else "",
         trace=run.timeline,
+    )
+
+
+def _overlap_result(
+    workload: Workload,
+    run: Run,
+    shared: Overlap,
+    own: Overlap,
+    stretched: float | None,
+    lost: Losses | None,
+) -> OverlapResult:
+    return OverlapResult(
+        ideal_s=shared.least,
+        own_fraction=own.fraction,
+        exposed_s=run.exposure.exposed,
+        stretched_s=stretched,
+        classes=_classes(workload, run),
+        losses=lost,
     )
 
 
@@ -190,6 +199,15 @@ def _baseline(workload: Workload, node: Node) -> Workload:
         return baseline(workload, node)
     except InputError:
         return workload
+
+
+def _task_results(
+    node: Node, workload: Workload, run: Run, alone: Mapping[str, TaskRun]
+) -> dict[str, TaskResult]:
+    return {
+        name: _task_result(node, name, task, run, alone[name])
+        for name, task in workload.tasks.items()
+    }
 
 
 def _task_result(node: Node, name: str, task: Task, run: Run, alone: TaskRun) -> TaskResult:

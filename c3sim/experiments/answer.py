@@ -253,10 +253,9 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
     """The band of the study, whose *cases* came out as *found*. None: neither draws nor other
     tables are asked for. Raises InputError.
     """
-    study = asked.study
+    study, band = asked.study, asked.study.band or Band()
     if study.band is None and study.pool is None:
         return None
-    band = study.band or Band()
     of = _subject(asked, band, cases, found)
     count = asked.options.draws or band.draws
     one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
@@ -269,22 +268,13 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
     of_prior = _sums(of, replayed[: len(prior)], tables)
     sums = _sums(of, replayed[len(prior) :], tables) if agreeing else of_prior
     changes = _changes(asked, of, cases, facts, sums)
-    published = study.published.get("mean_fraction_of_ideal") or {}
-    bands = {name: mean_band(name, sums, published.get(name), changes) for name in of.names}
-    if agreeing:
-        for name, each in bands.items():
-            before = mean_band(name, of_prior, None, ())
-            each["prior"] = [before.low, before.high]
-    for each in bands.values():
-        each["narrow"] = _narrowing(study, each)
-    evidence = study.published.get("evidence") or {}
-    order = order_of(study.published.get("order") or [], sums, changes, evidence)
-    ran = [measured for measured in replayed if measured]
+    said = study.published
+    order = order_of(said.get("order") or [], sums, changes, said.get("evidence") or {})
     return Row(
         drawn=Row(
             draws=sum(bool(each) for each in replayed[: len(prior)]),
             failed=sum(not each for each in replayed),
-            yardsticks=max((len(measured) for measured in ran), default=1),
+            yardsticks=max((len(measured) for measured in replayed if measured), default=1),
             seed=band.seed,
             parameters=len(of.parameters),
             tables=max((len(means) for means in tables.values()), default=0),
@@ -293,12 +283,26 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
             assumptions=[_for_readers(study, alternatives) for alternatives in of.known],
             **_screening(facts, agreeing),
         ),
-        strategies=bands,
+        strategies=_bands(study, of.names, sums, of_prior if agreeing else None, changes),
         changes=[_change_row(each) for each in changes],
         lost=points_lost([_as_chosen(one, of.names) for one in of.some], asked),
         **({"facts": facts.screened.rows(facts.usual)} if facts is not None else {}),
         **({"order": order} if order is not None else {}),
     )
+
+
+def _bands(
+    study: Study, names: Sequence[str], sums: Sums, prior: Sums | None, changes: Sequence[Change]
+) -> dict[str, Row]:
+    """The band of each strategy from *sums*, beside that of *prior*, before facts excluded any."""
+    known = study.published.get("mean_fraction_of_ideal") or {}
+    bands = {name: mean_band(name, sums, known.get(name), changes) for name in names}
+    for name, each in bands.items():
+        if prior is not None:
+            before = mean_band(name, prior, None, ())
+            each["prior"] = [before.low, before.high]
+        each["narrow"] = _narrowing(study, each)
+    return bands
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,14 +179,7 @@ def sensitivity(
     *samples* is a power of 2; the band has *band_samples*. Raises InputError: SALib missing, no
     parameter, an output without a value.
     """
-    if samples < 2 or samples & (samples - 1):
-        raise InputError(f"got {samples}; must be a power of 2, such as 64", "--samples")
-    check_salib()
-    if not parameters:
-        raise InputError(
-            f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary",
-            "--node",
-        )
+    _check(sampler, parameters, samples)
     ends = 2 * len(parameters) + 1
     sampler.ask(ends + samples * (min(top, len(parameters)) + 2) + band_samples)
     base, effects = _one_at_a_time(sampler, parameters, watcher)
@@ -213,6 +206,17 @@ def sensitivity(
         dropped=dropped,
         idle=len(effects) - len(moving),
     )
+
+
+def _check(sampler: Sampler, parameters: Sequence[Parameter], samples: int) -> None:
+    """Raises InputError: SALib missing, no parameter, *samples* that are no power of 2."""
+    if samples < 2 or samples & (samples - 1):
+        raise InputError(f"got {samples}; must be a power of 2, such as 64", "--samples")
+    check_salib()
+    if not parameters:
+        name = sampler.setup.node.name
+        message = f"no parameter of {name} has an interval: there is nothing to vary"
+        raise InputError(message, "--node")
 
 
 def check_salib() -> None:

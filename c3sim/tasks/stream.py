@@ -100,53 +100,60 @@ def stream_kernel(
     they fit and their policy lets them stay. What L2 serves arrives
     at the CU's L2 rate, the rest at the rate at which it reads memory.
     """
-    spec = context.node.gpu
-    read, written = ARRAYS[task.pattern]
-    total = (read + written) * task.bytes
-    part = total / workgroups
-    write_share = written / (read + written)
-    release = released_of(spec, use_of(task, spec)) / workgroups
-
-    units = spec.compute_units
+    spec, units = context.node.gpu, context.node.gpu.compute_units
     claim, asked = claim_of(task, units), task.threads * task.loads
+    read, written = ARRAYS[task.pattern]
     stored = written / read if read else inf
 
     def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
         own = own_rate(spec, asked, claim.lds, per_unit, concurrent, kept, stored)
-        demanded = own * spec.clock.maximum
-        from_l2 = units.l2_bandwidth * spec.clock.maximum / per_unit
         served = served_passes(context, name, gpu, task, concurrent, per_unit)
-        near = served.l1 + served.l2
-        far_bytes, l2_bytes = part * (task.passes - near) + release, part * served.l2
-        flops = task.flops_per_byte * part * task.passes
-        vector_rate = units.flops_per_cycle["fp32"] * spec.clock.maximum
-        alu = flops / vector_rate * per_unit if flops else 0.0
-        moved = part * served.hbm
-        l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
-
-        def rate(state: GpuState) -> float:
-            moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
-            return state.clock / max(moving + l1, alu)
-
-        return TileCost(
-            rate=rate,
-            traffic=Traffic(
-                l2=part * (task.passes - served.l1) + release,
-                cache=far_bytes,
-                hbm_read=moved * (1 - write_share),
-                hbm_write=moved * write_share + release,
-                inserted=moved,
-                touched=part * served.found,
-                footprint=total,
-                core_energy=flops * spec.energy.flop.get("fp32", 0.0),
-                vector=part * task.passes,
-            ),
-        )
+        return _pass_cost(spec, task, workgroups, per_unit, own, served)
 
     kernel = one_per_tile(workgroups, units, claim, cost)
     if task.passes == 1 or len(context.plan.tasks) == 1:
         return kernel
     return replace(kernel, pieces=min(task.passes, PIECES), fold_rounds=False)
+
+
+def _pass_cost(
+    spec: Gpu, task: StreamKernel, workgroups: int, per_unit: float, own: float, served: Served
+) -> TileCost:
+    """Cost of a workgroup's part, *per_unit* of which share a unit, each reading memory at *own*
+    B/cycle, of passes *served* as counted.
+    """
+    units, clock = spec.compute_units, spec.clock.maximum
+    read, written = ARRAYS[task.pattern]
+    total = (read + written) * task.bytes
+    part, write_share = total / workgroups, written / (read + written)
+    release = released_of(spec, use_of(task, spec)) / workgroups
+    demanded, from_l2 = own * clock, units.l2_bandwidth * clock / per_unit
+    near = served.l1 + served.l2
+    far_bytes, l2_bytes = part * (task.passes - near) + release, part * served.l2
+    flops = task.flops_per_byte * part * task.passes
+    vector_rate = units.flops_per_cycle["fp32"] * clock
+    alu = flops / vector_rate * per_unit if flops else 0.0
+    moved = part * served.hbm
+    l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
+
+    def rate(state: GpuState) -> float:
+        moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
+        return state.clock / max(moving + l1, alu)
+
+    return TileCost(
+        rate=rate,
+        traffic=Traffic(
+            l2=part * (task.passes - served.l1) + release,
+            cache=far_bytes,
+            hbm_read=moved * (1 - write_share),
+            hbm_write=moved * write_share + release,
+            inserted=moved,
+            touched=part * served.found,
+            footprint=total,
+            core_energy=flops * spec.energy.flop.get("fp32", 0.0),
+            vector=part * task.passes,
+        ),
+    )
 
 
 def claim_of(task: StreamKernel, units: ComputeUnits) -> Claim:
