@@ -15,9 +15,12 @@ from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName
 from c3sim.errors import short
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from c3sim.experiments.claims import Claim
     from c3sim.experiments.study import Kind, StudyResult
     from c3sim.output.kit.grid import Table
+    from c3sim.spec.reading.loading import LoadedStudy
     from c3sim.spec.study import Study
 
 
@@ -115,15 +118,7 @@ def study(
         )
     claims = _claims(kind, result)
     if verdict and draws and band:
-        from c3sim.experiments.claim_bands import with_bands
-        from c3sim.experiments.study import Options
-        from c3sim.spec.reading.loading import load_hardware
-
-        options = Options(settings=values, n_jobs=jobs)
-        if node is not None:
-            there = load_hardware(node)
-            options = replace(options, node=there.node, provenance=there.provenance)
-        claims = with_bands(loaded, options, claims, draws)
+        claims = _with_bands(loaded, node, values, jobs, claims, draws)
     if plot:
         kind.picture(result, plot)
         say(f"wrote {plot}")
@@ -137,6 +132,26 @@ def study(
         parts = [_verdicts(result, claims)]
     for table in rendered(parts):
         show(table, piped=WIDE if full or verdict else PIPE)
+
+
+def _with_bands(
+    loaded: LoadedStudy,
+    node: str | None,
+    values: Mapping[str, object],
+    jobs: int | None,
+    claims: list[Claim],
+    draws: int,
+) -> list[Claim]:
+    """*claims* with the band of each over so many *draws* of the node's intervals."""
+    from c3sim.experiments.claim_bands import with_bands
+    from c3sim.experiments.study import Options
+    from c3sim.spec.reading.loading import load_hardware
+
+    options = Options(settings=values, n_jobs=jobs)
+    if node is not None:
+        there = load_hardware(node)
+        options = replace(options, node=there.node, provenance=there.provenance)
+    return with_bands(loaded, options, claims, draws)
 
 
 def _tables(kind: Kind, result: StudyResult, claims: list[Claim]) -> list[Table | str]:
