@@ -156,10 +156,10 @@ def any_kernel(
     fold_rounds: bool = True,
 ) -> KernelSpec:
     """The kernel of *task*, called *name*, on GPU *of_gpu*."""
-    gpu = context.node.gpu
+    gpu, pieces = context.node.gpu, _pieces(task)
     claim = claim_of(task, gpu.compute_units)
     residents = claim.fitting(gpu.compute_units)
-    tiles = max(workgroups, task.tiles or 0)
+    tiles = max(workgroups * pieces, task.tiles or 0)
     plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
@@ -167,7 +167,7 @@ def any_kernel(
         part = plain
         if task.through_caches:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
-        together = min(1.0, concurrent / tiles) / max(1, task.dependent_loads - 1)
+        together = min(1.0, concurrent * pieces / tiles) / max(1, task.dependent_loads - 1)
         moving = _moving(per_unit * part.moving, part.waiting, together)
         computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
@@ -187,6 +187,19 @@ def any_kernel(
         fold_rounds=fold_rounds,
         fold_any_order=True,
     )
+
+
+#: Parts in which a place on the GPU gets the work of a kernel that divides it: where some get no
+#: place, the others are within 2 % of even shares.
+PIECES = 64
+
+
+def _pieces(task: Kernel) -> int:
+    """Parts of the work of a workgroup; several in a kernel of many short ones, of which nobody
+    counts how many: those that find room do it all.
+    """
+    alike = task.workgroups is None and task.tiles is None and task.time is None
+    return PIECES if alike and task.results == "here" and not task.awaits else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +291,7 @@ class _Part:
             / (task.stream_efficiency * per_cycle)
             / gpu.clock.maximum,
             computing=flops / peak / gpu.clock.maximum,
-            waiting=task.dependent_loads * gpu.hbm.latency,
+            waiting=task.dependent_loads * gpu.hbm.latency / _pieces(task),
             traffic=Traffic(
                 l2=moved,
                 cache=0.0 if in_l2 else moved,

@@ -205,13 +205,17 @@ class Residency:
         rooms, size = self.rooms(group, shape.mask, number), shape.cluster
         if workgroups == sum(rooms.values()):
             return self._fill(group, number, shape.mask)
-        taken = self.share(
-            {label: room // size for label, room in rooms.items()}, workgroups // size
-        )
-        return sum(
-            self._place(group, number, shape.mask, label, places * size, together)
-            for label, places in taken.items()
-        )
+        each = size * together
+        turns = -(-workgroups // each)
+        if turns > sum(room // each for room in rooms.values()):
+            each, turns = size, workgroups // size
+        taken = self.share({label: room // each for label, room in rooms.items()}, turns)
+        fresh, left = 0, workgroups
+        for label, count in taken.items():  # the last turn may be a smaller one
+            places = min(left, count * each)
+            fresh += self._place(group, number, shape.mask, label, places, together)
+            left -= places
+        return fresh
 
     def _fill(self, group: EngineGroup, number: int, mask: Mask) -> int:
         """Put as many on every unit as it has room for; returns on how many units it is new."""
