@@ -180,10 +180,14 @@ def conditioned(
     asked: Asked,
 ) -> list[Draw]:
     """*count* draws by weight, from those *screened*, which lie at *rows*, and moved."""
-    starts = list(enumerate(rows[number] for number in screened.drawn(count)))
-    used = tuple(fact for index, fact in enumerate(screened.facts) if screened.weighs(index))
+    used = [index for index in range(len(screened.facts)) if screened.weighs(index)]
+    facts = tuple(screened.facts[index] for index in used)
+    starts = [
+        (place, rows[number], _exponent(facts, [screened.values[number][index] for index in used]))
+        for place, number in enumerate(screened.drawn(count))
+    ]
     of_name = {case.scenario: case for case in cases}
-    work = partial(_moved, used, of_name, drawing)
+    work = partial(_moved, facts, of_name, drawing)
     return asked.each(work, starts, what="draws that agree with facts", worth=2)
 
 
@@ -191,26 +195,41 @@ def _moved(
     facts: Sequence[Fact],
     cases: Mapping[str, Case],
     drawing: Drawing,
-    start: tuple[int, Sequence[float]],
+    start: tuple[int, Sequence[float], float],
 ) -> Draw:
+    """The draw that a chain reaches from *start*: its number, its place, its weight's logarithm."""
     import numpy as np
 
-    number, row = start[0], np.asarray(start[1])
+    number, row, here = start[0], np.asarray(start[1]), start[2]
     random = np.random.default_rng(number)
-    here = _exponent(facts, _values(facts, cases, drawing.at(row)))
     for _ in range(MOVES):
         anew = random.random(len(row)) < REDRAWN
         there = np.where(anew, random.random(len(row)), row)
-        exponent = _exponent(facts, _values(facts, cases, drawing.at(there)))
-        if log(random.random()) < exponent - here:
+        least = here + log(random.random())
+        exponent = _reached(facts, cases, drawing.at(there), least)
+        if exponent > least:
             row, here = there, exponent
     return drawing.at(row)
 
 
+def _reached(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw, least: float) -> float:
+    """Logarithm of the weight of *draw*; facts stop being asked once it is below *least*."""
+    nodes, exponent = Nodes(), 0.0
+    try:
+        for fact in facts:
+            value = _value(fact, cases, draw.settings, nodes)
+            exponent -= 0.5 * distance(fact, value) ** 2
+            if exponent < least:
+                break
+        return exponent
+    except InputError:
+        return -inf
+    finally:
+        forget()
+
+
 def _exponent(facts: Sequence[Fact], values: Values) -> float:
     """Logarithm of a weight, up to a constant."""
-    if len(values) < len(facts):
-        return -inf
     pairs = zip(facts, values, strict=True)
     return -0.5 * sum(distance(fact, value) ** 2 for fact, value in pairs)
 
