@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 #: Partial sums of a split GEMM are written in fp32.
 PARTIAL_BYTES = 4
 #: Row-tiles in a group that libraries run column by column, beside all of them; swizzles of tuned
 #: kernels (WorkGroupMapping of hipBLASLt, GROUP_SIZE_M of Triton) are powers of two.
 GROUPS_OF_ROWS = (1, 2, 4, 8, 16, 32)
+TileOrder = Literal["best", "rows", "lists"]
 
 
 class Again(NamedTuple):
@@ -73,9 +74,19 @@ class _Block:
         return self.height * rows + self.width * columns
 
 
-def _blocks(in_flight: float, rows: int, columns: int, dies: int) -> Iterator[_Block]:
-    """Orders of tiles: down groups of g row-tiles (all: by column); dies take each D-th tile."""
-    for group in sorted({rows, *(g for g in GROUPS_OF_ROWS if g < rows)}):
+def _blocks(
+    in_flight: float, rows: int, columns: int, dies: int, order: TileOrder
+) -> Iterator[_Block]:
+    """Orders of tiles: down groups of g row-tiles (all: by column), or along the rows, as a queue
+    hands them out; dies take each D-th tile. Lists of consecutive ones are in different rows.
+    """
+    if order == "rows":
+        width = min(float(columns), in_flight)
+        height, die_width = in_flight / width, max(1.0, width / dies)
+        yield _Block(height, width, max(1.0, min(height, in_flight / dies / die_width)), die_width)
+        return
+    groups = {rows} if order == "lists" else {rows, *(g for g in GROUPS_OF_ROWS if g < rows)}
+    for group in sorted(groups):
         width = min(float(columns), max(1.0, in_flight / group))
         height = max(min(float(group), in_flight), min(float(rows), in_flight / width))
         per_die = max(1.0, in_flight / dies)
@@ -123,13 +134,15 @@ def gemm_traffic(
     l2_rows: float = inf,
     cluster: tuple[int, int] = (1, 1),
     memory: tuple[float, float] | None = None,
+    order: TileOrder = "best",
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round
     robin over *dies*.
 
     Tuned libraries order tiles for their caches: the order with the least traffic past the L2s,
     then the least past all dies. With *memory*, (bytes of the cache that all dies share, how many
-    times as fast it is as memory), the order in which what passes the L2s takes the least time.
+    times as fast it is as memory), the order in which what passes the L2s takes the least time. An
+    *order* of their own: along the rows, or lists of consecutive tiles, one for each workgroup.
     Tiles of a die walk K in step. They share as far as one of its L2s holds two slices of all their
     rows and columns, the one in use and the one that arrives: it has room for *l2_rows* of them.
     The tiles of a *cluster* (rows x columns of tiles) read what they have in common from L2 once.
@@ -153,7 +166,7 @@ def gemm_traffic(
         capacity, faster = memory
         return past / per_die + faster * shape.again(block, of_one_part).missing(capacity), 0.0
 
-    block = min(_blocks(of_one_part, rows, columns, dies), key=cost)
+    block = min(_blocks(of_one_part, rows, columns, dies, order), key=cost)
     l2_unique = block.of_die(row_bytes, column_bytes) / per_die
     requested = row_bytes / cluster[1] + column_bytes / cluster[0]
     shared = min(1.0, l2_rows / block.of_die(tile_m, tile_n))

@@ -31,9 +31,10 @@ class GemmLibrary(Hardware):
     ]
     tiles: tuple[tuple[Extent, Extent], ...] = Field(max_length=1000)
     """macro-tiles (rows, columns) it can choose from"""
-    tile_order: Literal["l2", "memory"] = "l2"
+    tile_order: Literal["l2", "memory", "rows"] = "l2"
     """what the order of tiles knows: least past the L2s (l2), or also what the memory-side cache
-    holds (memory)"""
+    holds (memory), or nothing: along the rows, as a queue hands them out, and where each workgroup
+    has a list, consecutive ones (rows)"""
     operand_feed: Bandwidth
     """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
     setup: Time

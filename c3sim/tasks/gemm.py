@@ -12,7 +12,13 @@ from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, results_take_lines
 from c3sim.models.cache_policy import found_again, last_policy, operand_misses, room
-from c3sim.models.caches import PARTIAL_BYTES, GemmTraffic, gemm_traffic, resident_fraction
+from c3sim.models.caches import (
+    PARTIAL_BYTES,
+    GemmTraffic,
+    TileOrder,
+    gemm_traffic,
+    resident_fraction,
+)
 from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
@@ -316,12 +322,17 @@ class _Tiles:
         shape, l2_rows = (task.m, task.n, task.k), spec.l2.capacity / (2 * self.library.slice_bytes)
         tiling = (task.batch, plan.tile, plan.split_k, self.element)
         run = (spec.dies.count, concurrent, l2_rows, plan.cluster)
-        return gemm_traffic(*shape, *tiling, *run, self._known_memory())
+        return gemm_traffic(*shape, *tiling, *run, self._known_memory(), self._order())
+
+    def _order(self) -> TileOrder:
+        if self.library.tile_order != "rows":
+            return "best"
+        return "lists" if self.plan.schedule == "stream_k" else "rows"
 
     def _known_memory(self) -> tuple[float, float] | None:
         """Memory as the library's order of tiles assumes it: models/caches.py."""
         cache = self.spec.memory_side_cache
-        if self.library.tile_order == "l2" or cache is None:
+        if self.library.tile_order != "memory" or cache is None:
             return None
         return cache.capacity, cache.bandwidth / memory_given(self.spec, 0.0)
 

@@ -167,6 +167,24 @@ def test_down_groups_of_rows_b_is_swept_again_and_by_column_a() -> None:
     assert in_groups.swept_footprint == pytest.approx((32 + 48) * side)
 
 
+def test_a_queue_that_hands_tiles_out_along_the_rows() -> None:
+    """12288^3, 8 workgroups, 48 x 48 tiles with sides of 6.3 MB. A queue has 8 tiles of one row
+    together: a tile brings 1/8 of its row, 1/48 for the first time, and reads the column again that
+    48 tiles before it brought, all of B (302 MB) ago. Static lists have 8 rows together, which
+    their next columns read again, and of B a tile brings 1/8 of a column.
+    On 304 units 6.33 rows of 48 columns run together; a die has every eighth column.
+    """
+    of_12288, side = (12288, 12288, 12288, 1, (256, 256), 1, 2, 8), 256 * 12288 * 2
+    queue = gemm_traffic(*of_12288, 8, order="rows").again
+    assert (queue.near, queue.swept) == pytest.approx((side / 8 - side / 48, side - side / 48))
+    assert queue.swept_footprint == pytest.approx(side * (1 + 48))
+    lists = gemm_traffic(*of_12288, 8, order="lists").again
+    assert (lists.near, lists.swept) == pytest.approx((side - side / 48, side / 8 - side / 48))
+    assert lists.near_footprint == pytest.approx(side * (8 + 1))
+    full = gemm_traffic(*of_12288, 304, order="rows")
+    assert full.past_l2 - full.written == pytest.approx(side * (304 / 48 + 48 / 8) / 38)
+
+
 def test_a_sweep_over_more_than_fits_finds_nothing() -> None:
     """Lines that the next tiles read again are there as far as it fits; a sweep evicts itself."""
     again = Again(near=8.0, near_footprint=100.0, swept=4.0, swept_footprint=200.0)

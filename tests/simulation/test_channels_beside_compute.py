@@ -20,5 +20,5 @@ def test_channels_that_come_second_on_their_units_are_slow_beside_a_gemm_only() 
     usual, second = times(), times(**{PATH: 0.1})
     assert second["alone"] == usual["alone"]
     assert usual["beside"] < 2 * usual["alone"]
-    assert 4 * usual["alone"] < second["beside"] < 10.5 * usual["alone"]
+    assert 3.5 * usual["alone"] < second["beside"] < 10.5 * usual["alone"]
     assert times(**{PATH: 1.0}) == usual
