@@ -11,7 +11,7 @@ from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.workload import Gemm
 
 H200 = load_hardware("h200-2").node
-TEACHING = load_hardware("teaching-4").node
+MI300X = load_hardware("mi300x-8").node
 HOLD = {"kind": "hold", "workgroups": 1, "time": "100 us"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": "4 KiB"}
 
@@ -44,10 +44,10 @@ def test_repeats_over_memory_wait_for_their_first_loads_too() -> None:
 
 
 def test_a_node_without_a_gap_launches_every_repeat() -> None:
-    kernels = TEACHING.gpu.kernels
+    kernels = MI300X.gpu.kernels
     each = kernels.dispatch_latency + 100e-6 + kernels.completion_latency
     assert kernels.gap == kernels.dispatch_latency + kernels.completion_latency
-    assert time_of(TEACHING, {**HOLD, "repeat": 3}) == pytest.approx(3 * each)
+    assert time_of(MI300X, {**HOLD, "repeat": 3}) == pytest.approx(3 * each)
 
 
 def test_an_iteration_of_a_loop_takes_the_gap_and_the_kernel() -> None:
