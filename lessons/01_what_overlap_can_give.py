@@ -50,7 +50,7 @@ lesson.show(axes, "Three ways to run the same pair, between no overlap and the i
 #   most (T_g + T_c) / max(T_g, T_c). It is never more than 2.
 # - **The fraction of ideal** says how much of that was reached: 0 is one after the other, 1 is the
 #   ideal. It is (speedup - 1) / (ideal speedup - 1).
-# - `base` reaches a tenth. The two do not share the machine; one waits for the other. Lesson 2
+# - `base` reaches nothing. The two do not share the machine; one waits for the other. Lesson 2
 #   says why.
 # - `conccl` passes 100 %: its all-gather runs on copy engines, which here are quicker than the
 #   all-gather on compute units that the ideal is taken from.

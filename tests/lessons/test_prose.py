@@ -168,7 +168,7 @@ def pieces(carrier):
 #: Lesson -> words that say a figure without its digits -> whether it is so.
 SAID = {
     1: {
-        "`base` reaches a tenth": lambda: 0.08 < run("base").fraction_of_ideal < 0.12,
+        "`base` reaches nothing": lambda: abs(run("base").fraction_of_ideal) < 0.02,
         "conccl` passes 100 %": lambda: run("conccl").fraction_of_ideal > 1,
     },
     4: {"That takes tens of microseconds": lambda: 20 < engines_cost() < 90},
