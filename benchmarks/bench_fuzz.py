@@ -3,8 +3,10 @@ name a place.
 
     python benchmarks/bench_fuzz.py                        10,000 cases
     python benchmarks/bench_fuzz.py --cases 500 --seed 7
+    python benchmarks/bench_fuzz.py --first 3400           on from case 3400
 
-Exit code 1 where a case has a fault; each is printed with the seed and number that give it again.
+Ctrl-C says how far it came. Exit code 1 where a case has a fault; each is printed with the
+seed and number that give it again.
 """
 
 from __future__ import annotations
@@ -27,20 +29,25 @@ ASKED_AT = 10.0  # s: work that is estimated to take longer is not agreed to
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the case of this number alone")
     given = parser.parse_args()
-    began, kinds, faults = perf_counter(), Counter[str](), 0
-    for number in range(given.cases) if given.only is None else (given.only,):
-        case = case_of(given.seed, number)
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            fault = fault_of(case, Path(folder), ASKED_AT)
-        if fault:
-            faults += 1
-            kinds[fault.split(":")[0]] += 1
-            print(f"seed {given.seed} case {number}: {fault}\n  {case}", flush=True)
+    began, kinds, number = perf_counter(), Counter[str](), given.first
+    numbers = range(given.first, given.cases) if given.only is None else (given.only,)
+    try:
+        for number in numbers:
+            case = case_of(given.seed, number)
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                fault = fault_of(case, Path(folder), ASKED_AT)
+            if fault:
+                kinds[fault.split(":")[0]] += 1
+                print(f"seed {given.seed} case {number}: {fault}\n  {case}", flush=True)
+    except KeyboardInterrupt:
+        print(f"stopped in case {number}; go on: --seed {given.seed} --first {number}")
     spent = perf_counter() - began
-    print(f"{given.cases} cases in {spent:.0f} s, {faults} with a fault {dict(kinds)}")
+    faults = kinds.total()
+    print(f"to case {number} in {spent:.0f} s, {faults} with a fault {dict(kinds)}")
     return 1 if faults else 0
 
 
