@@ -20,9 +20,9 @@ from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.differences import Differences, of_runs
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.trust import domains
-from c3sim.notebook import Again, show_themselves
 from c3sim.output.kit.progress import heard, sweep_progress
 from c3sim.output.kit.progress import progress as progress_bar
+from c3sim.output.shows import Again, show_themselves
 from c3sim.result import Result
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
@@ -237,7 +237,8 @@ def diff(
     workloads or iterations (both are run on *node*), two traces or folders of traces (*iteration*
     of them), or two result files (a DataFrame of *column*). Bands are the command line's.
     """
-    from c3sim.changes import imported, kind_of, of_results, of_traces
+    from c3sim.importers.workloads.changes import imported, of_traces
+    from c3sim.output.results.saved import kind_of, of_results
 
     sides = (before, after)
     paths = [str(side) for side in sides if isinstance(side, str | PathLike)]

@@ -110,7 +110,7 @@ def import_trace(
     off it is. *node*: left out, the one that fits the trace; *translate*: another node that the
     workload is for.
     """
-    from c3sim.changes import imported
+    from c3sim.importers.workloads.changes import imported
 
     on, to = (None if name is None else str(name) for name in (node, translate))
     return imported([Path(file) for file in files], on, iteration, translate=to)

@@ -51,17 +51,15 @@ MAY_IMPORT: dict[str, str] = {
     "experiments": "errors shown spec schedules cachelab models near_memory result spec.reading"
     " machine tasks simulation strategies evaluation inference iterations output.kit",
     "importers": "errors spec models result spec.reading simulation evaluation output.kit",
-    "output": "errors spec models result spec.reading machine strategies evaluation iterations"
-    " output.kit experiments",
-    "notebook": "errors shown result evaluation iterations output.kit experiments output",
-    "changes": "errors spec.reading evaluation importers output",
+    "output": "errors shown spec models result spec.reading machine strategies evaluation"
+    " iterations output.kit experiments",
     "api": "errors spec result spec.reading strategies evaluation iterations output.kit experiments"
-    " importers output notebook changes",
-    "many": "errors spec spec.reading evaluation experiments importers output.kit api changes",
+    " importers output",
+    "many": "errors spec spec.reading evaluation experiments importers output.kit api",
     "lab": "errors spec result spec.reading simulation strategies evaluation iterations output.kit"
     " experiments output api",
     "cli": "errors spec schedules models result spec.reading strategies evaluation iterations"
-    " output.kit experiments importers output changes api lab",
+    " output.kit experiments importers output api lab",
 }
 #: The same inside validation, which may import any package but the command line.
 VALIDATION_MAY_IMPORT: dict[str, str] = {

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import c3sim
-from c3sim.changes import kind_of
 from c3sim.cli.app import app
 from c3sim.errors import InputError
 from c3sim.evaluation.differences import ALONE, CONTENTION, NUMBER
+from c3sim.output.results.saved import kind_of
 
 PAIR = "gemm-beside-all-gather"
 TRACES = Path(__file__).parent / "importers" / "data"

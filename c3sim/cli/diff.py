@@ -52,13 +52,13 @@ def diff(
       c3sim diff traces-before/ traces-after/ --node h200-8
       c3sim diff sweep-before/ sweep-after/ --column fraction_of_ideal
     """
-    from c3sim.changes import kind_of
+    from c3sim.output.results.saved import kind_of
 
     kinds = kind_of(before), kind_of(after)
     if len(set(kinds) - {"run"}) > 1 or set(kinds) == {"run", "results"}:
         raise InputError(f"{before} is of kind {kinds[0]}, {after} of kind {kinds[1]}")
     if "results" in kinds:
-        from c3sim.changes import of_results
+        from c3sim.output.results.saved import of_results
 
         _print_rows(of_results(before, after, column), as_json)
         return
@@ -76,8 +76,8 @@ def diff(
 
 
 def _of_traces(before: str, after: str, node: str | None, iteration: int | None) -> Differences:
-    from c3sim.changes import imported, of_traces
     from c3sim.cli.progress import progress
+    from c3sim.importers.workloads.changes import imported, of_traces
 
     with progress() as tell:
         read = []

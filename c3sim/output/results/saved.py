@@ -1,0 +1,83 @@
+"""Saved files: their kind, by content; and two result files, row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from c3sim.errors import InputError
+from c3sim.output.results.table import read_results
+from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["run", "trace", "results", "model"]
+WALL_S = "wall_s"
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of a file, of a folder, or of the name of a workload or an iteration: by content.
+    Raises InputError: JSON of another kind.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return "results" if any(path.glob("*.parquet")) else "trace"
+    if name.endswith((".json.gz", ".et")):
+        return "trace"
+    if name.endswith((".parquet",)):
+        return "results"
+    if not name.endswith(".json"):
+        return "model"
+    return _kind_of_json(path)
+
+
+def _kind_of_json(path: Path) -> Kind:
+    data = read_bytes(path, LARGEST_DATA)
+    if b'"traceEvents"' in data:
+        return "trace"
+    try:
+        content = json.loads(data)
+    except ValueError:
+        raise InputError("is not JSON", file=str(path)) from None
+    if isinstance(content, Mapping) and {"wall_s", "tasks"} <= content.keys():
+        return "run"
+    if isinstance(content, Mapping) and "rows" in content:
+        return "results"
+    raise InputError(
+        "is neither a saved run, a result file nor a trace; 'c3sim run', 'study' and 'sweep' write"
+        " them with --json",
+        file=str(path),
+    )
+
+
+def of_results(before: str, after: str, column: str | None = None) -> pd.DataFrame:
+    """Rows of two result files with the same axes, scenario and strategy: ``before``, ``after`` and
+    ``change`` (relative) of *column*; left out: wall time, else the first output that both have.
+    Sorted by the size of the change. Raises InputError: no column or no row in common.
+    """
+    import pandas as pd
+
+    tables = [read_results(path) for path in (before, after)]
+    frames = []
+    for table in tables:
+        outputs = [each.name for each in table.having("output") if each.numeric]
+        keys = [each.name for each in table.having("axis", "group")]
+        data = {name: table.columns[name].values for name in (*keys, *outputs)}
+        frames.append((pd.DataFrame(data), keys, outputs))
+    (old, keys, outputs), (new, new_keys, new_outputs) = frames
+    shared = [name for name in outputs if name in new_outputs]
+    wanted = column or next((name for name in (WALL_S, *shared) if name in shared), None)
+    if wanted is None or wanted not in shared:
+        has = ", ".join(shared[:8]) or "nothing"
+        raise InputError(f"no column {wanted or WALL_S!r} in both files; both have {has}")
+    on = [name for name in keys if name in new_keys]
+    both = old[[*on, wanted]].merge(new[[*on, wanted]], on=on, suffixes=(" before", " after"))
+    if both.empty:
+        raise InputError("no row has the same axes, scenario and strategy in both files")
+    both.columns = [*on, "before", "after"]
+    both["change"] = both["after"] / both["before"] - 1
+    both.attrs["columns"] = {name: tables[0].columns[name] for name in (*on, wanted)}
+    return both.sort_values("change", key=abs, ascending=False, ignore_index=True)
