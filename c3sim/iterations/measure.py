@@ -44,6 +44,8 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
     ideal, speedup = sum(serial) / longest, sum(serial) / wall
     energy = _energy(node, numbers)
     stages = measured.all_turns.stages if isinstance(measured, InTurns) else ()
+    if host_bound:
+        stages = tuple(stage.within(wall) for stage in stages)
     memory = max((stage.memory_bytes for stage in stages), default=0.0) or memory_bytes(planned)
     total = sum(energy.values())
     tokens = iteration.batch * iteration.length * planned.replicas

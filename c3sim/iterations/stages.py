@@ -46,6 +46,14 @@ class Stage:
     held: int
     memory_bytes: float
 
+    def within(self, wall: float) -> Stage:
+        """The same in a step of *wall* s: of one in a loop that the host binds, where the next
+        step's launches fill what a stage would wait for.
+        """
+        free = max(0.0, wall - self.forward_s - self.backward_s - self.optimizer_s)
+        bubbles = min(self.bubbles_s, free)
+        return replace(self, bubbles_s=bubbles, waits_s=free - bubbles)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Turns:
