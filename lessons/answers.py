@@ -7,6 +7,7 @@ from functools import cache
 
 from lines import LINE, distance
 from pieces import in_pieces
+from queues_of_streams import sharded
 
 import c3sim
 
@@ -148,3 +149,8 @@ def enough_cache() -> float:
 def enough_cache_for_loads() -> tuple[float]:
     """The same without stores."""
     return (32 * (distance(False) + 1) * LINE / 1024,)
+
+
+def enough_queues() -> float:
+    """Lesson 12: the fewest queues with which the step in shards is within 1 % of eight."""
+    return next(count for count in range(1, 9) if sharded(count) <= 1.01 * sharded(8))

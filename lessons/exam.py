@@ -19,6 +19,7 @@ from answers import (
 )
 from exercises import EXERCISES
 from pieces import in_pieces
+from queues_of_streams import sharded, tensor
 
 import c3sim
 
@@ -141,6 +142,16 @@ def exposed() -> str:
     )
 
 
+def queues() -> str:
+    pair = 100 * (1 - tensor(1) / tensor(8))
+    step = 100 * (sharded(1) / sharded(8) - 1)
+    return (
+        f"The order of launches becomes that of starts: no rank's product keeps the gather of all"
+        f" waiting, {pair:.0f} % less. In shards a gather that waits for a reduce-scatter stands in"
+        f" front of the layer that could compute: {step:.0f} % more."
+    )
+
+
 QUESTIONS = (
     Question(
         1,
@@ -212,6 +223,13 @@ QUESTIONS = (
         "A training step of Llama 3 8B on eight MI300X prefetches one layer's weights. What does"
         " that do to exposed communication, and what does it cost?",
         exposed,
+    ),
+    Question(
+        12,
+        3,
+        "On eight H200, why does one hardware queue help an all-gather that is launched before a"
+        " product, and hurt a step in shards? By how much?",
+        queues,
     ),
 )
 

@@ -240,4 +240,19 @@ EXERCISES = {
             "that is of the twelve that fit into 2048 lines.": (12 * 168 / 8,),
         },
     ),
+    12: Exercise(
+        question="How many hardware queues bring the step in shards within 1 % of eight?",
+        right=of.enough_queues,
+        unit="queues",
+        within=0.03,
+        hints=(
+            "sharded(2) is the step with two queues.",
+            "Products must not stand behind a gather that waits. What else is there?",
+        ),
+        why="One for products and one for collectives: no gather stands in front of a layer then.",
+        mistakes={
+            "in one queue a gather that waits holds the next layer up.": (1,),
+            "that is all of CUDA's. Would fewer do?": (8,),
+        },
+    ),
 }

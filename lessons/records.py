@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -81,3 +83,12 @@ def iteration(name: str) -> dict[str, tuple[float, float]]:
 def _lines_of(name: str) -> list[dict[str, Any]]:
     text = (PREDICTIONS / f"{name}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def behind_two_kernels() -> dict[str, float]:
+    """Connections -> us until a kernel had begun that was launched behind two of another stream, of
+    100 us each, one behind the other; on one H200.
+    """
+    file = files("c3sim.validation").joinpath("data/kernels/h200-queue-kinds.jsonl.gz")
+    lines = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    return {line["connections"]: line["behind_us"] for line in lines if line["kind"] == "kernel"}

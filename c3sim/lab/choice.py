@@ -113,4 +113,7 @@ LESSONS: Mapping[str, Choice] = {
     "11 One kernel, three policies": Choice(
         workload=PAIR, settings={"task.gather.cache.memory_side": "bypass"}
     ),
+    "12 One hardware connection": Choice(
+        workload="llama3-8b-training", node="h200-8", settings={"workload.host.queues": "1"}
+    ),
 }

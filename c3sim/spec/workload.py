@@ -289,7 +289,8 @@ class Collective(EngineTask):
     """a collective library of the node, or dma; left out: the first library of the node's file"""
     by: Literal["units", "engines"] | None = None
     """what carries it: compute units, or DMA engines as the library has them do it
-    (collective_libraries.NAME.engines); left out: compute units"""
+    (collective_libraries.NAME.engines); left out: compute units. NCCL does between registered
+    symmetric windows alone, under its policy of no CTA; else it runs kernels"""
     channels: Workgroups | None = None
     """limit on workgroups; left out: the library's choice"""
     algorithm: (

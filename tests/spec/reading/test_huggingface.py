@@ -15,10 +15,9 @@ from c3sim.iterations.units import transformer_units
 from c3sim.spec.models import LayerKind
 from c3sim.spec.reading.loading import load_hardware, load_model
 
-#: Parameters as the models' pages on huggingface.co give those of their safetensors files; of
-#: DeepSeek-V3 without the layer that predicts a further token, arXiv 2412.19437, 4.2. Written down
-#: from memory, not fetched: that they agree to the digit with what is counted speaks for both. Of
-#: one token: model cards and the papers, in billions, to as many digits as they give.
+#: Parameters of the files' tensors, FROM MEMORY, TO CHECK: not fetched, so the digits are a pin of
+#: what is counted, and no citation. What is cited stands in CITED. Of DeepSeek-V3 without the layer
+#: that predicts a further token. Of one token: model cards, in billions, from memory too.
 PUBLISHED = {
     "mistral-7b": (7_241_732_096, None),
     "mixtral-8x7b": (46_702_792_704, 12.9),  # arXiv 2401.04088: 13B active
@@ -42,6 +41,34 @@ def test_parameters_are_the_published_ones(name: str) -> None:
     assert model.parameters == every
     if active is not None:
         assert model.active_parameters == pytest.approx(active * 1e9, abs=0.06e9)
+
+
+#: Billions of parameters, of all and of one token, as papers give them.
+CITED = {
+    "mixtral-8x7b": (47, 13, "arXiv 2401.04088, abstract"),
+    "deepseek-v2": (236, 21, "arXiv 2405.04434, abstract"),
+    "deepseek-v3": (671, 37, "arXiv 2412.19437, abstract"),
+    "gpt-oss-120b": (116.83, 5.13, "arXiv 2508.10925, table 1"),
+    "gpt-oss-20b": (20.91, 3.61, "arXiv 2508.10925, table 1"),
+}
+
+
+@pytest.mark.parametrize("name", CITED)
+def test_parameters_are_those_of_the_papers(name: str) -> None:
+    """To the digits that they give; of one token without the embedding, of which a token reads a
+    row: table 1 of gpt-oss says so, with the others it is within what they round.
+    """
+    model = load_model(name)
+    every, active, _ = CITED[name]
+    assert round(model.parameters / 1e9, 2 if isinstance(every, float) else 0) == every
+    own = model.active_parameters - model.vocab * model.hidden
+    assert own == pytest.approx(active * 1e9, rel=0.002 if isinstance(active, float) else 0.02)
+
+
+def test_gemma_has_the_parameters_of_its_table() -> None:
+    """arXiv 2408.00118, table 2: 8,324,201,984 without the embedding."""
+    model = load_model("gemma-2-9b")
+    assert model.parameters - 256000 * model.hidden == 8_324_201_984
 
 
 def test_the_cache_of_a_token_is_the_published_one() -> None:
