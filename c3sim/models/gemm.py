@@ -3,17 +3,18 @@ claims.
 
 The time of a tile on one CU is
 
-    t = prologue / f + sqrt(issue^2 / f^2 + feed^2)
+    t = prologue / f + sqrt(issue^2 / f^2 + feed^2 (c / f + 1 - c)^2)
     issue = 2 tm tn k / (flops_per_cycle f_max u)
     feed  = (tm + tn) k e / operand_feed
 
 with f the clock as a share of the maximum, tm x tn the tile, e bytes per element and u 1, or the
 library's ``unaligned`` share where N e or K e is no whole number of 16 bytes, or its ``odd_rows``
-where it is none of 4. Operands arrive beside the matrix instructions, at a rate that caches and
-fabric decide, not the engine clock; the two overlap, and the root of squares stands for the part
-that does not hide. (Measured: a 256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite
-gemm_cu_sweep with few CUs, and dense GEMMs at 94 % at 1.2 GHz, blog of suite gemm_maf; a sum of
-both times would give 91 % there, a maximum 100 %.) The same term makes small tiles slow. L2,
+where it is none of 4. Operands arrive beside the matrix instructions; the two overlap, and the root
+of squares stands for the part that does not hide. c, ``operand_clocked``, is the share of their way
+that follows the engine clock: little where one slice of operands waits for the fabric. (MI300X: a
+256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense
+GEMMs at 94 % at 1.1 and 1.2 GHz, blog of suite gemm_maf, where c = 1 would give 86 to 88; decision
+105.) The same term makes small tiles slow. L2,
 memory-side cache and HBM are capacities of the machine and not part of t.
 
 A workgroup claims, of LDS, (tm + tn) x slice x stages, and of registers of 32 bit, per lane,
@@ -59,7 +60,8 @@ class GemmPlan:
     tiles: int  # work items: row tiles x column tiles x split x batch
     schedule: str
     issue: float  # s of matrix instructions per tile, at the maximum clock
-    feed: float  # s per tile in which its operands arrive, at any clock
+    feed: float  # s per tile in which its operands arrive, at the maximum clock
+    clocked: float  # share of that which follows the clock
     prologue: float  # s per tile, at the maximum clock
     flops_per_tile: float  # executed, padding included
     lds: float
@@ -97,6 +99,7 @@ class _Machine(NamedTuple):
     l2: float  # B/s of all L2s
     shared_cache: float  # bytes of the last cache that all units share
     next_kernel: float  # s from a kernel's end to the start of the one behind it
+    slower: float  # how many times as high the clock was at which the library was tuned
 
 
 class _Shape(NamedTuple):
@@ -160,6 +163,7 @@ def _machine(gpu: Gpu, task: Gemm) -> _Machine:
         l2=gpu.dies.count * gpu.l2.bandwidth * gpu.clock.maximum,
         shared_cache=gpu.shared_cache,
         next_kernel=gpu.kernels.gap + REDUCTION_LOADS * gpu.hbm.latency,
+        slower=(gpu.tuned_on or gpu).clock.maximum / gpu.clock.maximum,
     )
 
 
@@ -181,7 +185,7 @@ def _plan(
             plan = _tile_plan(machine, library, shape, tile, split, schedule)
             readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
             readers *= library.memory_efficiency
-            requested = plan.feed * library.operand_feed * plan.tiles
+            requested = sum(plan.tile) * ceil(k / split) * element * plan.tiles
             memory_time = (operands + results) / soft_minimum(readers, machine.memory, machine.soft)
             missing = min(1.0, operands / requested)
             time = _estimate(machine, plan, memory_time, missing)
@@ -224,14 +228,13 @@ def _tile_plan(
     split: int,
     schedule: str,
 ) -> GemmPlan:
-    sides = tile[0] + tile[1]
-    depth = ceil(shape.k / split)
+    sides, depth = tile[0] + tile[1], ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * depth
-    part = _matrix_share(library, shape)
     stages = _stages(machine, library, sides)
     lds = float(min(machine.lds, sides * library.slice_bytes * stages))
     registers = library.registers or _registers(machine, library, tile)
     columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
+    clocked, way = _clocked(machine, library)
     cluster, _ = _cluster(max(each), columns, tile, library.cluster)
     padded = sum(_cluster(rows, columns, tile, library.cluster)[1] for rows in each)
     fitting = (
@@ -244,8 +247,9 @@ def _tile_plan(
         split_k=split,
         tiles=padded * split * (1 if shape.each else shape.batch),
         schedule=schedule,
-        issue=flops / machine.flops_per_cycle / machine.clock / part,
-        feed=sides * depth * shape.element / library.operand_feed,
+        issue=flops / machine.flops_per_cycle / machine.clock / _matrix_share(library, shape),
+        feed=sides * depth * shape.element / library.operand_feed * way,
+        clocked=clocked,
         prologue=library.prologue,
         flops_per_tile=flops,
         lds=lds,
@@ -256,6 +260,15 @@ def _tile_plan(
         stages=stages,
         cluster=cluster,
     )
+
+
+def _clocked(machine: _Machine, library: GemmLibrary) -> tuple[float, float]:
+    """Share of the operands' way that follows the clock, and how many times as long it is as at the
+    clock that the library was tuned at.
+    """
+    clocked = library.operand_clocked * machine.slower
+    way = clocked + 1.0 - library.operand_clocked
+    return clocked / way, way
 
 
 def _stages(machine: _Machine, library: GemmLibrary, sides: int) -> int:

@@ -36,7 +36,10 @@ class GemmLibrary(Hardware):
     holds (memory), or nothing: along the rows, as a queue hands them out, and where each workgroup
     has a list, consecutive ones (rows)"""
     operand_feed: Bandwidth
-    """operand bytes per second and CU, as time that does not hide behind matrix instructions"""
+    """operand bytes per second and CU at full clock, as time that does not hide behind matrix
+    instructions"""
+    operand_clocked: Fraction = 0.0
+    """share of that time that follows the core clock; latencies of memory and fabric keep theirs"""
     setup: Time
     """per call, before the kernel: small kernels that reset counters, fill workspaces"""
     enqueue_time: Time | None = None

@@ -234,7 +234,8 @@ class _TileRate:
 
     per_unit: float
     issue: float  # s of the matrix units at full clock
-    feed: float  # s of the operands that come through the caches
+    feed: float  # s of the operands that come through the caches, at full clock
+    clocked: float  # share of that which follows the clock
     prologue: float  # s at full clock
     waiting: float  # s of what comes from memory, when nobody else asks for any
     burst: float  # load of memory by workgroups that started together
@@ -248,10 +249,13 @@ class _TileRate:
         clock, memory, load = state[:3]
         per_unit, waiting, begin = self.per_unit, self.waiting, self.prologue / clock
         issue = self.issue / clock
-        alone = per_unit * hypot(issue, self.feed) + begin
+        feed = (
+            self.feed * (self.clocked / clock + 1.0 - self.clocked) if self.clocked else self.feed
+        )
+        alone = per_unit * hypot(issue, feed) + begin
         others = max(0.0, load - self.asked / (alone + waiting))
         missing = waiting / served_share(self.burst + others, self.softness)
-        working = per_unit * hypot(issue, self.feed / memory) + begin
+        working = per_unit * hypot(issue, feed / memory) + begin
         time = max(working, missing) + min(working, missing) / self.hidden
         return self.speed / max(time, per_unit * self.storing / (clock * memory))
 
@@ -301,6 +305,7 @@ class _Tiles:
             per_unit=per_unit,
             issue=plan.issue,
             feed=feed,
+            clocked=plan.clocked,
             prologue=plan.prologue,
             waiting=from_hbm / demanded,
             burst=burst,

@@ -192,6 +192,20 @@ def test_numbers_set_by_hand_leave_the_tile_of_the_gpu() -> None:
     assert other.tile != packaged.tile
 
 
+@pytest.mark.parametrize(("share", "longer"), [(0.0, 1.0), (1.0, 2.0), (0.25, 1.25)])
+def test_operands_wait_longer_by_the_share_that_follows_the_clock(
+    share: float, longer: float
+) -> None:
+    """At half the clock: c / (1/2) + 1 - c."""
+    node = load_hardware("mi300x-8").node
+    path = "gpu.gemm_libraries.hipblaslt.operand_clocked"
+    node, _ = set_value(node, NO_WORKLOAD, path, share)
+    half, _ = set_value(node, NO_WORKLOAD, "gpu.clock.maximum", "1050 MHz")
+    full, slow = (plan_gemm(each.gpu, gemm(8192, 8192, 8192)) for each in (node, half))
+    assert slow.feed / full.feed == pytest.approx(longer)
+    assert slow.issue == pytest.approx(2 * full.issue)
+
+
 def test_the_choice_weighs_rounds_against_tile_size() -> None:
     """Why 256x224 and not the larger 256x256 for 4096^3: 16 x 16 = 256 tiles of the large one leave
     48 of 304 units idle in their only round; 304 of the smaller use all, each shorter.
