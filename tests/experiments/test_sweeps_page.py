@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import typer
 from sweep_case import write
 
 from c3sim.cli.app import app
@@ -37,7 +38,7 @@ def test_the_search_belongs_to_it(tmp_path):
 
 
 def test_commands_exist():
-    known = {command.name for command in app.registered_commands}
+    known = {*typer.main.get_command(app).list_commands(None)}
     assert set(re.findall(r"^c3sim (\w+)", TEXT, re.MULTILINE)) <= known
 
 
