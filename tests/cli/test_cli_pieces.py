@@ -42,8 +42,3 @@ def test_strategies_move_the_pieces(cli):
     found = json.loads(printed)["strategies"]
     assert set(found) == {"as_written", "base"}
     assert all("gather-3" in row["tasks"] for row in found.values())
-
-
-def test_the_study_is_listed_and_shown(cli):
-    assert "ficco" in cli("list", "studies").stdout
-    assert "16 GEMMs in pieces on mi300x-8, h200-4" in cli("show", "ficco").stdout

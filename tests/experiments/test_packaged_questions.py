@@ -51,13 +51,3 @@ def test_engines_step_with_the_copies_that_one_of_them_has() -> None:
         walls[14], abs=30e-6
     )
     assert walls[7] < 0.75 * walls[6]
-
-
-def test_only_prelaunched_copies_match_compute_units_today() -> None:
-    today = {
-        key[0]: row["wall_s"]
-        for key, row in rows(
-            "next-engine", host_doorbell_time=284e-9, gpu_dma_engines_latency=4.42e-6
-        ).items()
-    }
-    assert [name for name in today if today[name] < today["rccl"]] == ["b2b_pl"]

@@ -162,15 +162,6 @@ def test_checkpointing_costs_a_third_more_and_saves_memory() -> None:
     assert again.mfu < kept.mfu  # work done again is not the model's
 
 
-def test_a_pipeline_fills_and_drains() -> None:
-    """Four stages and m micro batches of the same size: (m + 3) / m of the time for each."""
-    walls = {
-        m: result(layers=8, batch=m, parallel={"kind": "pipeline", "micro_batches": m}).wall_s
-        for m in (4, 8)
-    }
-    assert walls[8] / walls[4] == pytest.approx(11 / 7, rel=1e-3)
-
-
 def test_decoding_is_bound_by_memory() -> None:
     """80 layers of 70B on four GPUs: 35 GB of weights each take 7.3 ms at 4.8 TB/s."""
     found = result(

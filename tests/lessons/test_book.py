@@ -4,14 +4,11 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "tools"))
 
 import book_pictures  # noqa: E402
-from book_kit import png  # noqa: E402
 
 sys.path.remove(str(ROOT / "tools"))  # tools/coverage.py is not what numba imports as coverage
 
@@ -37,11 +34,6 @@ def test_every_word_of_the_glossary_has_a_picture():
     assert [word.splitlines()[0] for word in words if "![" not in word] == []
     titles = [word.splitlines()[0].lower() for word in words]
     assert titles == sorted(titles)
-
-
-@pytest.mark.parametrize("name", ["room", "gpu", "bus-bandwidth"])
-def test_a_picture_can_be_drawn_again(name):
-    assert png(book_pictures.DRAWINGS[name]()).startswith(b"\x89PNG")
 
 
 def test_the_picture_of_waiting_shows_the_wait():

@@ -81,14 +81,6 @@ def test_what_is_undefined_is_left_out(study):
     assert len(every.texts) == len(study.scenarios) - 1
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_the_same_study_gives_the_same_bytes(study, tmp_path, suffix):
-    paths = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
-    for path in paths:
-        KIND.picture(study, path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
 def test_a_study_without_scenarios_cannot_be_drawn(study, tmp_path):
     with pytest.raises(InputError, match="no scenarios to draw"):
         KIND.picture(StudyResult({**study, "scenarios": []}), tmp_path / "a.png")

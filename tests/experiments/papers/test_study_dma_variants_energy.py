@@ -84,15 +84,6 @@ def test_the_section_has_what_is_promised(study: dict[str, Any]) -> None:
                 assert saving["low"] - 1e-9 <= saving["saving"] <= saving["high"] + 1e-9
 
 
-def test_copies_take_less_power_than_channels_and_the_published_saving_lies_in_the_band(
-    study: dict[str, Any],
-) -> None:
-    for operation in ("all_gather", "all_to_all"):
-        for size in (2**25, 2**30):
-            saved = row(study, operation, size)["variants"]["pcpy"]["over_rccl"]["power"]
-            assert 0 < saved["low"] < 0.32 < saved["high"]
-
-
 def test_the_saving_comes_from_compute_units_and_memory(study: dict[str, Any]) -> None:
     """Links carry the same bytes (within 1 %: the library's own efficiency is of time, not of
     bytes).
@@ -128,6 +119,7 @@ def test_without_intervals_there_is_no_band_and_without_published_figures_no_com
     saving = other.energy.rows[0].variants["pcpy"].over_rccl["power"]
     assert saving["low"] is saving["high"] is None and "large" not in other.to_dict()["energy"]
     assert list(named_kind("dma_variants").claims(other)) == []
+    assert "errors" not in other.to_dict() and not any(row.published for row in other.rows)
 
 
 def test_savings_stand_beside_the_published_ones(dma_latte: StudyResult) -> None:

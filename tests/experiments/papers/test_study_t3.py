@@ -134,18 +134,3 @@ def test_every_gpu_needs_a_tile() -> None:
     node = with_gpus(load_hardware("t3-8").node, 128)
     with pytest.raises(InputError, match=r"tiles for 128 GPUs; each needs one"):
         tracked(node, SubLayer(tokens=64, hidden=128, depth=64), reads=1e4, apart=0.5)
-
-
-def test_it_can_be_asked_of_another_node() -> None:
-    """Each model once, on all GPUs; published figures are not shown beside."""
-    near = load_hardware("t3-8").node.gpu.near_memory
-    node = load_hardware("h200-4").node
-    hbm = node.gpu.hbm.model_copy(update={"update_cost": 2.0})
-    engines = node.gpu.dma_engines.model_copy(update={"trigger_latency": 0.2e-6})
-    parts = {"near_memory": near, "hbm": hbm, "dma_engines": engines}
-    able = node.model_copy(update={"gpu": node.gpu.model_copy(update=parts)})
-    found = run_study(STUDY, Options(node=able, band=False))
-    assert isinstance(found, StudyResult)
-    assert {row.tp for row in found.rows} == {4} and len(found.rows) == 4
-    assert not found.published and not found.sensitivity
-    assert found.rows[1].speedup["t3_mca"] > 1
