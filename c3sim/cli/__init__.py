@@ -1,12 +1,12 @@
 """The command line: a module for each command reads arguments, calls the package, and prints.
 
-It must not compute results. Everything but typer is imported inside a command: ``--help`` is fast.
+It must not compute results. The module of a command is imported when it is called, and the package
+inside its function: with imports at its top, ``c3sim COMMAND --help`` takes five times as long.
 
     app         the commands put together
     guard       errors, interrupts and broken pipes: one line, an exit code, no traceback
     options     arguments and options that several commands share
     complete    names for shell completion
-    kinds       whether a name is a node, workload, study, model or strategy
     emit        JSON to standard output, everything else to standard error
     progress    bars on standard error
     pages       the interactive page, of sweep and plot
