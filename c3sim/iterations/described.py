@@ -38,6 +38,7 @@ from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_valu
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
+from c3sim.strategies.rewrites import collectives
 from c3sim.strategies.table import STRATEGIES, best_candidate, best_workload, strategy_name
 
 
@@ -261,7 +262,9 @@ def changes_of(workload: Described, node: Node, strategy: str) -> Change:
 
     def change(built: Workload) -> Workload:
         built = written(built)
-        return built if strategy == "as_written" else best_workload(chosen(), built, node)
+        if strategy == "as_written" or (planned.in_turns and not collectives(built)):
+            return built  # a part without collectives, as the copy to the next stage
+        return best_workload(chosen(), built, node)
 
     return change
 
