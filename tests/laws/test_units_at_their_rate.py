@@ -25,21 +25,28 @@ TASKS: dict[str, dict[str, Any]] = {
 }
 
 
-def _left(node: Node) -> int:
-    """Two units of each engine: what an order over engines deals as if all were there."""
-    return 2 * node.gpu.dies.count * len(node.gpu.dies.shader_engines)
+def _held_bits(node: Node) -> tuple[int, int]:
+    """First and last mask bit of units that are held: all but two of each engine. Where engines
+    take turns in order, as many of each, so that all are dealt out: larger ones keep one more.
+    """
+    dies = node.gpu.dies
+    row = dies.count * len(dies.shader_engines)
+    in_order = dies.dispatch == "weighted_rotation"
+    rows = min(dies.shader_engines) if in_order else max(dies.shader_engines)
+    return 2 * row, min(node.gpu.compute_unit_count, rows * row) - 1
 
 
 def _masked(node: Node, task: dict[str, Any]) -> dict[str, Any]:
-    mask = f"0-{_left(node) - 1}"
+    (first, last), units = _held_bits(node), node.gpu.compute_unit_count
+    mask = f"0-{first - 1}" + (f",{last + 1}-{units - 1}" if last + 1 < units else "")
     return {"tasks": {"it": {**task, "stream": "s"}}, "streams": {"s": {"compute_units": mask}}}
 
 
 def _held(node: Node, task: dict[str, Any]) -> dict[str, Any]:
     """The other units are held, one by each workgroup, for longer than *task* takes."""
-    units, left = node.gpu.compute_unit_count, _left(node)
-    hold = {"kind": "hold", "workgroups": units - left, "time": "100 s", "stream": "h"}
-    streams = {"h": {"compute_units": f"{left}-{units - 1}"}, "s": {}}
+    first, last = _held_bits(node)
+    hold = {"kind": "hold", "workgroups": last - first + 1, "time": "100 s", "stream": "h"}
+    streams = {"h": {"compute_units": f"{first}-{last}"}, "s": {}}
     return {
         "tasks": {"hold": hold, "it": {**task, "stream": "s"}},
         "streams": streams,
