@@ -24,7 +24,6 @@ DECODING: dict[str, Any] = {"layers": 2, "phase": "decode", "tokens": 1}
 MANY: dict[str, Any] = {**DECODING, "batch": 64, "context": 2047}
 SPLIT: dict[str, Any] = {**DECODING, "batch": 32, "parallel": {"kind": "tensor"}}
 TRAINING: dict[str, Any] = {"layers": 2, "batch": 1, "tokens": 2048}
-SHARDED: dict[str, Any] = {**TRAINING, "parallel": {"kind": "fsdp"}}
 GRAPH: dict[str, Any] = {"launch": "graph"}
 
 #: Numbers that have their turn: all of a node take minutes (docs/decisions).
@@ -50,7 +49,6 @@ def better(node: Node, path: str, step: float) -> Node:
         ("h200-1", MANY, MEMORY[:1]),
         ("h200-1", {**MANY, **GRAPH}, (*MEMORY, *FEED)),
         pytest.param("h100-1", {**TRAINING, **GRAPH}, MEMORY, marks=pytest.mark.slow),
-        pytest.param("mi300x-8", {**SHARDED, **GRAPH}, LINKS, marks=pytest.mark.slow),
         pytest.param("h200-4", {**SPLIT, **GRAPH}, LINKS, marks=pytest.mark.slow),
     ],
 )
