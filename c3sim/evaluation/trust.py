@@ -32,8 +32,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
+from c3sim.spec.reading.files import kept
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.kind import Conditions
@@ -183,25 +185,29 @@ def _changed(node: Node) -> Iterator[tuple[float, str]]:
     """
     if node.name not in library.names("node"):
         return
-    packaged = load_hardware(node.name).node
-    if node == packaged:
-        return
-    here, there = (dict(_numbers("", each.model_dump())) for each in (node, packaged))
-    for path, value in here.items():
-        usual = there.get(path, value)
-        if value == usual or path in COUNTS:
+    packaged = kept(load_hardware, node.name).node
+    for path, value, usual in _numbers("", node, packaged):
+        if path in COUNTS:
             continue
         times = value / usual if usual > 0 and value > 0 else 0.0
         words = f"{times:.3g} times {path}" if times else f"{path} {value:g}, not {usual:g}"
         yield min(LARGEST, abs(math.log2(times)) if times else LARGEST), words
 
 
-def _numbers(path: str, data: object) -> Iterator[tuple[str, float]]:
-    if isinstance(data, Mapping):
-        for key, value in data.items():
-            yield from _numbers(f"{path}.{key}" if path else str(key), value)
-    elif isinstance(data, int | float) and not isinstance(data, bool):
-        yield path, float(data)
+def _numbers(path: str, here: Any, there: Any) -> Iterator[tuple[str, float, float]]:
+    """Path and value of each number *here* that is another *there*, with that."""
+    if here is there:
+        return
+    held, usual = (dict(each) if isinstance(each, Spec) else each for each in (here, there))
+    if isinstance(held, Mapping) and isinstance(usual, Mapping):
+        for key in filter(usual.__contains__, held):
+            yield from _numbers(f"{path}.{key}" if path else str(key), held[key], usual[key])
+    elif _is_number(here) and _is_number(there) and here != there:
+        yield path, float(here), float(there)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
