@@ -1,7 +1,7 @@
 """Points of a sweep that are run per second: ten thousand points of the main study's scenarios,
 beside the bound.
 
-    python benchmarks/bench_sweep.py [--json] [--quick] [--jobs N] [--all-splits]
+    python benchmarks/bench_sweep.py [--json] [--quick] [--jobs N] [--all-splits] [--sample N]
 
 The thirty scenarios of ``conccl``, crossed with a range of the DMA engines' bandwidth, under base,
 sp, rp:32, sp_rp:32, conccl and conccl_rp: 30 x 56 x 6 = 10,080 points. With ``--all-splits`` rp and
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -21,14 +22,17 @@ from time import perf_counter, process_time
 from figures import Row, show
 
 from c3sim.experiments.jobs import Workers
-from c3sim.experiments.plan import Plan, make_plan
+from c3sim.experiments.plan import Plan, make_plan, point_row
 from c3sim.experiments.points import PointRunner
+from c3sim.experiments.result_files import results_schema
+from c3sim.experiments.store import Store
 from c3sim.experiments.sweep import sweep
 from c3sim.simulation import runs
 from c3sim.spec.reading import library
 
 ONE_SPLIT = "[base, sp, 'rp:32', 'sp_rp:32', conccl, conccl_rp]"
 ALL_SPLITS = "[base, sp, rp, sp_rp, conccl, conccl_rp]"
+PART = 48  # rows of a part, about a second of work
 BOUND, AIM = 300.0, 60.0  # seconds for 10,000 points on two cores
 
 
@@ -117,6 +121,39 @@ def overhead(plan: Plan) -> list[Row]:
     ]
 
 
+def planned(steps: int, count: int) -> list[Row]:
+    """A sweep of 180 points a step that is planned, of which *count* points are run, spread over
+    all of them; their rows are kept in the place of all rows, as a sweep keeps them.
+    """
+    begin = process_time()
+    with TemporaryDirectory() as folder:
+        study = Path(folder) / "bench.yaml"
+        study.write_text(study_text(steps, ONE_SPLIT), encoding="utf-8")
+        plan = make_plan(study)
+        total, made = len(plan.indices), process_time() - begin
+        runner, runs_of = PointRunner(plan.setup), range(0, total, total // count)
+        begin = process_time()
+        points = [plan.point(number) for number in runs_of]
+        rows = [runner.row(point.scenario, point.strategy, point.settings) for point in points]
+        run = (process_time() - begin) / len(rows)
+        schema = results_schema(plan.numeric, plan.setup.outputs, plan.metadata())
+        store, begin = Store(Path(folder) / "out", schema), process_time()
+        store.folder.mkdir()
+        store.open(plan.hashes, total, fresh=True)
+        for first in range(0, total, PART):
+            numbers = range(first, min(first + PART, total))
+            places = [(n, point_row(plan.point(n), plan.numeric)) for n in numbers]
+            store.add([{**at, **rows[n % len(rows)], "seconds": run} for n, at in places])
+        parts = len(list(store.parts.iterdir()))
+        store.finish({})
+        kept, size = process_time() - begin, store.results.stat().st_size
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures = ("points", total, "points"), ("plan made", made, "s"), ("one point", 1e3 * run, "ms")
+    more = ("parts, merged at the end", parts, "files"), ("rows kept and merged", kept, "s")
+    last = ("results.parquet", size / 1e6, "MB"), ("peak memory of the process", peak, "MB")
+    return [Row(name=name, value=value, unit=unit) for name, value, unit in figures + more + last]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Speed of a sweep.")
     parser.add_argument(
@@ -129,7 +166,13 @@ def main() -> None:
     parser.add_argument(
         "--all-splits", action="store_true", help="rp and sp_rp: the best of five splits"
     )
+    parser.add_argument(
+        "--sample", type=int, help="plan 100,080 points, and run so many of them in this process"
+    )
     args = parser.parse_args()
+    if args.sample:
+        show("sweep, planned", planned(556, args.sample), as_json=args.json)
+        return
     rows = measured(
         args.jobs, 2 if args.quick else 56, ALL_SPLITS if args.all_splits else ONE_SPLIT
     )

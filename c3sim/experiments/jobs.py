@@ -161,6 +161,8 @@ def in_batches(
             for count, output in outputs:
                 pace.finished(count)
                 yield output
+            if pace.done < len(items):  # a scheduler that died may end them without an error
+                raise _lost("the scheduler", workers)
         finally:
             with warnings.catch_warnings():
                 # joblib warns of unfinished work; the caller of an interrupted run knows
@@ -250,14 +252,28 @@ def _in_worker(work: Callable[[Any], Output], batch: Any) -> tuple[int, Output]:
 def _on_dask(
     stack: ExitStack, workers: Workers, jobs: int, tasks: Iterable[Any]
 ) -> Generator[Any, None, None]:
-    """Results of *tasks* from Dask's workers, which are let go with the *stack*."""
+    """Results of *tasks* from Dask's workers, which are let go with the *stack*. What a worker that
+    dies had begun is done by another. Raises InputError where the scheduler dies, or a task has
+    lost several workers.
+    """
     from joblib import Parallel, parallel_config
 
     stack.enter_context(_client(workers, jobs))
     stack.enter_context(parallel_config(backend="dask"))
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-    outputs: Generator[Any, None, None] = parallel(tasks)
-    return outputs
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    try:
+        yield from parallel(tasks)
+    except (FutureCancelledError, KilledWorker) as error:
+        several = isinstance(error, KilledWorker)
+        raise _lost("several workers" if several else "the scheduler", workers) from None
+
+
+def _lost(what: str, workers: Workers) -> InputError:
+    message = f"{what} died; what was done is kept, and the same command goes on from there"
+    return InputError(message, "--scheduler", workers.scheduler or "")
 
 
 def _client(workers: Workers, jobs: int) -> Any:

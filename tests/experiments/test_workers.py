@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from signals import hear_interrupts
-from sweep_case import write
+from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
 from c3sim.experiments import sweep as module
@@ -27,7 +28,9 @@ def test_the_number_of_workers_changes_no_byte(whole, tmp_path, jobs):
 
 @pytest.mark.slow
 def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
-    """``dask scheduler`` and two ``dask worker`` processes, as on a cluster: the same bytes."""
+    """``dask scheduler`` and two ``dask worker`` processes, as on a cluster: the same bytes, though
+    one worker is killed on the way. Then the scheduler is: what was done is kept, and others go on.
+    """
     distributed = pytest.importorskip("distributed")
     address_file = tmp_path / "scheduler.json"
     python = (
@@ -69,10 +72,22 @@ def test_a_real_dask_scheduler_with_two_workers(whole, tmp_path):
             client.wait_for_workers(2, timeout=60)
             address = client.scheduler.address
         workers = Workers(jobs=2, backend="dask", scheduler=address)
-        found = sweep(write(tmp_path), tmp_path / "out", workers=workers)
-        assert (found.folder / "results.parquet").read_bytes() == (
-            whole.folder / "results.parquet"
-        ).read_bytes()
+        same = (whole.folder / "results.parquet").read_bytes()
+
+        def killing(process):
+            return lambda done, *_: process.kill() if done else None
+
+        found = sweep(
+            write(tmp_path), tmp_path / "out", workers=workers, watcher=killing(started[1])
+        )
+        assert (found.folder / "results.parquet").read_bytes() == same
+        more = write(tmp_path, STUDY.replace("steps: 3", "steps: 60"))  # not over before it is seen
+        with suppress(InputError):  # or all was done before it was missed
+            sweep(more, tmp_path / "more", workers=workers, watcher=killing(started[0]))
+        found = sweep(more, tmp_path / "more", workers=Workers(jobs=1))
+        alone = sweep(more, tmp_path / "alone", workers=Workers(jobs=1))
+        assert found.finished_before > 0
+        assert found.table.equals(alone.table)
     finally:
         for process in reversed(started):
             process.kill()  # asked to end, a worker may wait for its scheduler, which ends as well
