@@ -160,7 +160,8 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         unit = {"1": "%"}.get(each.unit, each.unit)
         how = FLAGS.get(each.flag, "")
         span = tuple(each.range) if each.range[0] < each.range[1] else None
-        yield claim(each.name, each.predicted, each.published, unit=unit, standing=how, band=span)
+        more = {"standing": how, "band": span, "decides": each.decides}
+        yield claim(each.name, each.predicted, each.published, unit=unit, **more)
 
 
 def _best_scenario(found: StudyResult, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from c3sim.experiments.cases import Case, collective_of, gemm_of
 from c3sim.experiments.study import Row
+from c3sim.output.kit.text import size as of_bytes
 from c3sim.simulation.runs import isolated
 from c3sim.spec.workload import Workload
 from c3sim.strategies.rewrites import (
@@ -37,43 +38,60 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Ro
     def add(
         key: str,
         name: str,
-        values: Sequence[float],
+        values: Mapping[str, float],
         *,
         unit: str = "1",
         reduce: Callable[[Sequence[float]], float] = max,
     ) -> None:
-        """*reduce* of *values*, if there are any, beside what is published under *key*."""
+        """*reduce* of *values* by what they are of, if there are any, beside what is published as
+        *key*.
+        """
         if values:
-            figures.append(_figure(name, values, reduce(values), published.get(key, {}), unit))
+            figures.append(_figure(name, values, reduce, published.get(key, {}), unit))
 
     compute, memory = _gemms(cases)
     for count in (32, 64):
         name = f"compute-bound GEMM, {count} CUs taken away: slower by"
-        slower = [_taken(case, count) for case in compute]
+        slower = {case.label: _taken(case, count) for case in compute}
         add(f"compute_bound_{count}", name, slower, reduce=fmean)
     name = "memory-bound GEMM, one CU per die taken away: faster by"
-    add("memory_bound_8", name, [1 / (1 + _taken(case)) - 1 for case in memory])
+    add("memory_bound_8", name, {each.label: 1 / (1 + _taken(each)) - 1 for each in memory})
     largest = _largest_of_operations(cases)
     for op, case in largest.items():
         name = f"{op} on CUs: CUs held within 5 % of the best"
-        add(f"saturation_{op}", name, [_saturation(case)], unit="CUs")
-    ratios = [_dma_ratio(case, size) for case in largest.values() for size in SMALL]
+        add(f"saturation_{op}", name, {case.label: _saturation(case)}, unit="CUs")
+
+    def of_sizes(sizes: Sequence[float]) -> dict[str, float]:
+        return {
+            f"{op} of {of_bytes(size)}": _dma_ratio(case, size)
+            for op, case in largest.items()
+            for size in sizes
+        }
+
+    ratios = of_sizes(SMALL)
     add("dma_small", "DMA against CUs, 1 to 16 MiB: time ratio", ratios, unit="x")
     sizes = {collective_of(case)[1].size for case in cases}
     large = [size for size in sorted(sizes) if size >= LARGE]
-    gains = [1 / _dma_ratio(case, size) - 1 for case in largest.values() for size in large]
+    gains = {what: 1 / ratio - 1 for what, ratio in of_sizes(large).items()}
     add("dma_large", "DMA against CUs, from 128 MiB: faster by", gains)
     return figures
 
 
 def _figure(
-    name: str, values: Sequence[float], predicted: float, published: Mapping[str, Any], unit: str
+    name: str,
+    values: Mapping[str, float],
+    reduce: Callable[[Sequence[float]], float],
+    published: Mapping[str, Any],
+    unit: str,
 ) -> Row:
     """A figure [*unit*] beside the published one: the mean or an extreme of *values*."""
+    least, most = (of(values, key=values.__getitem__) for of in (min, max))
+    ends = f"least {least}, most {most}" if least != most else least
     return Row(
         name=name,
-        predicted=predicted,
-        range=[min(values), max(values)],
+        predicted=reduce([*values.values()]),
+        range=[values[least], values[most]],
+        decides=ends,
         published=published.get("value"),
         flag=published.get("flag"),
         note=published.get("note", ""),
