@@ -21,6 +21,14 @@ def test_the_page_says_how_far_off_the_predictions_are():
         assert row == figures
 
 
+def test_the_page_names_every_row_outside_its_bound():
+    page = (ROOT / "docs" / "cache-laboratory.md").read_text(encoding="utf-8")
+    for name, bound in BOUNDS.items():
+        (line,) = re.findall(rf"^\| {name} \| (`.*) \|$", page, re.MULTILINE)
+        missed = {each.case for each in FOUND if each.off[name] > bound}
+        assert set(re.findall("`(.*?)`", line)) == missed
+
+
 def test_what_goes_over_memory_once_was_predicted():
     """Cold kernels that stream, slide and pool read their tensors, 1 % of them at most otherwise:
     all but the two whose lines come again within reach, batch norms of few channels.

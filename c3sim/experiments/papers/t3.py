@@ -127,6 +127,7 @@ def row(case: Layer, study: Study) -> Row:
         tracker={"peak": run.peak, "misses": run.misses, "threshold": run.threshold},
         lost=lost_to(_with(node, said.variants[best]), layer, tasks, said.apart),
         reasons=sub_layer.reasons(times, best),
+        by_tasks=sub_layer.by_tasks(node, layer, times),
         times_s=times,
     )
 
@@ -195,10 +196,12 @@ def _summary(rows: Sequence[Row], name: str) -> Row:
 def tables(found: StudyResult) -> list[Table | str]:
     note = (
         "speedups over the same in sequence; moved: bytes of memory, t3 over in sequence; lost: of "
-        "the last variant against ideal_nmc, by taking away; reasons: why it passes ideal"
+        "the last variant against ideal_nmc, by taking away; reasons: why it passes ideal;"
+        "\nby_tasks:"
+        " the same as tasks of the simulator, over these in sequence"
     )
     columns = ["model", "tp", "sublayer", "speedup.* x", "band.t3_mca x", "moved x"]
-    columns += ["tracker.peak", "tracker.misses", "lost.* us", "reasons"]
+    columns += ["by_tasks x", "tracker.peak", "tracker.misses", "lost.* us", "reasons"]
     layers = Table(
         "sub-layers", [{**row, "moved": moved_over(row)} for row in found.rows], columns, note
     )
@@ -230,6 +233,10 @@ def _claims(found: StudyResult) -> Iterator[Claim]:
                 band = summary[f"{which}_band"]
                 more = {"band": tuple(band) if band else None, "decides": summary.decides}
                 yield claim(f"{name}, {where}, {which}", summary[which], theirs.get(which), **more)
+    if all(row.by_tasks for row in rows):
+        tasks = geometric_mean(row.by_tasks for row in rows)
+        why = "chunks leave whole; no entries, no arbitration"
+        yield claim("the same from tasks alone, geomean", tasks, None, decides=why)
     for step, theirs in known.get("end_to_end", {}).items():
         ours = [end.speedup["t3_mca"] for end in ends if end.step == step]
         why = "the share of attention, an assumption"

@@ -324,6 +324,33 @@ def lost_to(node: Node, layer: SubLayer, tasks: Beside, apart: float) -> dict[st
 FREE = 1e3  # times its bandwidth: memory that takes no time
 
 
+def as_tasks(node: Node, layer: SubLayer) -> Workload:
+    """The tracked GEMM and its reduce-scatter as tasks that any workload has: chunk s leaves once
+    the GEMM has made it and the chunk before has arrived, which is when this GPU's own has left.
+    """
+    gpus = node.gpus
+    tasks: dict[str, Any] = {"gemm": {**layer.gemm, "updates": True, "forwarded": 1.0 / gpus}}
+    program = [{"op": "reduce", "peer": 1, "bytes": layer.size / gpus}]
+    for chunk in range(1, gpus - 1):
+        after = [f"gemm.tiles[{100 * (chunk + 1) / gpus:.12g}%]"]
+        after += [f"send{chunk - 1}"] if chunk > 1 else []
+        tasks[f"send{chunk}"] = {"kind": "commands", "program": program, "after": after}
+    return parse_workload({"schema": 1, "name": "tracked", "node": node.name, "tasks": tasks})
+
+
+def by_tasks(node: Node, layer: SubLayer, rest: Mapping[str, float]) -> float | None:
+    """Speedup of :func:`as_tasks` over the same in sequence, each with the GEMM of tasks; *rest*
+    [s]: reduce-scatter and all-gather of the sequence. None: the node's engines cannot add.
+    """
+    if node.gpu.dma_engines.reduce_bandwidth is None:
+        return None
+    alone = {"schema": 1, "name": "gemm", "node": node.name, "tasks": {"gemm": layer.gemm}}
+    gemm, tracked = (
+        simulate(node, each).end for each in (parse_workload(alone), as_tasks(node, layer))
+    )
+    return (gemm + rest["rs"] + rest["ag"]) / (tracked + rest["ag"])
+
+
 def reasons(times: Mapping[str, float], variant: str) -> str:
     """The reason that *variant* takes less time than the ideal overlap; "" where it does not."""
     if times[variant] >= times["ideal"]:
