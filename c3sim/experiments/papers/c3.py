@@ -151,7 +151,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             if name in found.strategies and theirs is not None:
                 of = found.strategies[name]
                 more: dict[str, Any] = {"standing": FLAGS.get(flags.get(key, {}).get(name), "")}
-                if key == "max_speedup":
+                if key == "max_speedup" or name not in answers:
                     more["decides"] = _best_scenario(found, name)
                 if unit == "%" and name in answers:
                     more |= {"band": of.get("band"), "decides": most_of(answers[name]) or ""}
