@@ -60,19 +60,11 @@ def characterise(cases: Sequence[Case], published: Mapping[str, Any]) -> list[Ro
     for op, case in largest.items():
         name = f"{op} on CUs: CUs held within 5 % of the best"
         add(f"saturation_{op}", name, {case.label: _saturation(case)}, unit="CUs")
-
-    def of_sizes(sizes: Sequence[float]) -> dict[str, float]:
-        return {
-            f"{op} of {of_bytes(size)}": _dma_ratio(case, size)
-            for op, case in largest.items()
-            for size in sizes
-        }
-
-    ratios = of_sizes(SMALL)
+    ratios = _dma_ratios(largest, SMALL)
     add("dma_small", "DMA against CUs, 1 to 16 MiB: time ratio", ratios, unit="x")
     sizes = {collective_of(case)[1].size for case in cases}
     large = [size for size in sorted(sizes) if size >= LARGE]
-    gains = {what: 1 / ratio - 1 for what, ratio in of_sizes(large).items()}
+    gains = {what: 1 / ratio - 1 for what, ratio in _dma_ratios(largest, large).items()}
     add("dma_large", "DMA against CUs, from 128 MiB: faster by", gains)
     return figures
 
@@ -145,6 +137,15 @@ def _saturation(case: Case) -> float:
     enough = min(count for count, time in times.items() if time <= SATURATED * best)
     asked = with_tasks(base, {name: {"channels": enough}})
     return float(plan(asked, case.node).shapes[name].workgroups)
+
+
+def _dma_ratios(largest: Mapping[str, Case], sizes: Sequence[float]) -> dict[str, float]:
+    """The ratio of each operation and size."""
+    return {
+        f"{op} of {of_bytes(size)}": _dma_ratio(case, size)
+        for op, case in largest.items()
+        for size in sizes
+    }
 
 
 def _dma_ratio(case: Case, size: float) -> float:
