@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from c3sim.experiments.study import Kind, StudyResult
     from c3sim.output.kit.grid import Table
     from c3sim.spec.reading.loading import LoadedStudy
-    from c3sim.spec.reading.loading import LoadedStudy
     from c3sim.spec.study import Study
 
 
@@ -144,26 +143,6 @@ def _with_bands(
     draws: int,
 ) -> list[Claim]:
     """*claims* with the band of each over so many *draws* of the node's intervals."""
-    from c3sim.experiments.claim_bands import with_bands
-    from c3sim.experiments.study import Options
-    from c3sim.spec.reading.loading import load_hardware
-
-    options = Options(settings=values, n_jobs=jobs)
-    if node is not None:
-        there = load_hardware(node)
-        options = replace(options, node=there.node, provenance=there.provenance)
-    return with_bands(loaded, options, claims, draws)
-
-
-def _with_bands(
-    loaded: LoadedStudy,
-    node: str | None,
-    values: dict[str, str],
-    jobs: int | None,
-    claims: list[Claim],
-    draws: int,
-) -> list[Claim]:
-    """*claims* with a band each, by so many *draws* of the study."""
     from c3sim.experiments.claim_bands import with_bands
     from c3sim.experiments.study import Options
     from c3sim.spec.reading.loading import load_hardware
