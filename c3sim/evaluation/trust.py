@@ -179,11 +179,16 @@ def _shortened(words: Collection[str]) -> list[str]:
     return [*words][:SHOWN] if more <= 0 else [*[*words][:SHOWN], f"{more} more"]
 
 
+@lru_cache(maxsize=1)
+def _packaged_nodes() -> frozenset[str]:
+    return frozenset(library.names("node"))
+
+
 def _changed(node: Node) -> Iterator[tuple[float, str]]:
     """Numbers of *node* that are not those of the packaged one of its name: octaves, and in
     words. Counts of GPUs are conditions of the work.
     """
-    if node.name not in library.names("node"):
+    if node.name not in _packaged_nodes():
         return
     packaged = kept(load_hardware, node.name).node
     for path, value, usual in _numbers("", node, packaged):
