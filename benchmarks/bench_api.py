@@ -29,7 +29,7 @@ from c3sim.strategies.table import best_candidate
 WORKLOAD, STRATEGY = "gemm-beside-all-gather", "sp"
 SECONDS = 5.0  # for 1,000 runs
 MOST = 1.5  # times the simulation alone
-MOST_CALLS = 2.1  # of functions, times those of one simulation
+MOST_CALLS = 2.25  # of functions, times those of one simulation; 0.15: how far from measurements
 
 
 def settings(count: int) -> list[dict[str, object]]:
