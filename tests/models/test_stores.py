@@ -41,8 +41,13 @@ def test_fewer_stores_in_flight_wait_longer_and_never_waiting_is_quickest():
 def test_a_release_takes_its_time_and_a_die_makes_one_at_a_time():
     alone = tile_time(MI300X, task(publish="release"), 64 * 2**10, 1)
     shared = tile_time(MI300X, task(publish="release"), 64 * 2**10, 8)
-    assert alone.wait == alone.release == pytest.approx(2.1e-6)
-    assert shared.turn == pytest.approx(8 * alone.release)
+    # the L2 writes 64 KiB back at 33.2 GB/s; 0.1 us more of a release are in no other's way
+    assert alone.release == alone.turn == pytest.approx(65536 / 33.2e9)
+    assert alone.wait == pytest.approx(0.1e-6 + 65536 / 33.2e9)
+    assert shared.turn == pytest.approx(8 * 65536 / 33.2e9)
+    assert shared[:3] == alone[:3]
+    half = tile_time(MI300X, task(publish="release"), 32 * 2**10, 1)
+    assert half.wait == pytest.approx(0.1e-6 + 32768 / 33.2e9)
 
 
 def test_loads_from_peers_need_no_releases():
