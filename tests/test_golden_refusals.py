@@ -90,6 +90,23 @@ def test_only_what_moved_is_named():
     assert lines[1:3] == ["- b", "+ c"] and "- a" not in lines
 
 
+@pytest.mark.parametrize(
+    ("heard", "same"),
+    [
+        ("{tmp}/w.yaml: node: allowed: a-1, b-2, c ... e-5, f-6", True),
+        ("{tmp}/w.yaml: node: allowed: a ... -5, f-6", True),
+        ("{tmp}/w.yaml: node: allowed: a-1, x-2 ... -5, f-6", False),
+        ("{tmp}/w.yaml: node: allowed: a-1, b ... -5, f-7", False),
+        ("{tmp}/w.yaml: node: allowed: a-1, b-2, c-3, d-4, e-5, f-6", False),
+        ("w.yaml: node: allowed: a-1, b-2, c ... e-5, f-6", False),
+    ],
+)
+def test_a_line_with_a_folder_of_its_run_is_cut_where_that_leaves_room(heard, same):
+    """A path of pytest-9 leaves a letter more to the rest of the line than one of pytest-10."""
+    kept = "{tmp}/w.yaml: node: allowed: a-1, b ... -5, f-6"
+    assert (len(difference([kept], [heard]).splitlines()) == 2) == same
+
+
 def test_a_test_is_lost_if_its_file_was_collected_or_is_gone():
     here = "tests/test_golden_refusals.py"
     known = [f"{here}::a", f"{here}::b", "tests/nowhere.py::a", "tests/test_api.py::a"]

@@ -271,7 +271,8 @@ def _placed(error: InputError, loaded: LoadedStudy, options: Options) -> InputEr
     node = not error.path and options.node is None and error.message.startswith("unknown node")
     path = "node" if node else error.path
     begins = path.replace("[", ".").split(".")[0]
-    if error.file or path in options.settings or begins not in loaded.places:
+    unknown = not path and options.settings  # may be of a setting as well
+    if error.file or unknown or path in options.settings or begins not in loaded.places:
         return error
     return loaded.error(error.message, path)
 
