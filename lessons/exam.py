@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from answers import (
     PAIR,
     STEP,
+    WIDE,
     enough_engines,
     exposed_without_prefetch,
     false_share,
@@ -55,24 +56,26 @@ def twice_at_most() -> str:
 
 
 def waits() -> str:
-    result = c3sim.run(PAIR, strategy="base")
+    result = c3sim.run(PAIR, strategy="base", set=WIDE)
     gemm, gather = result.tasks["gemm"], result.tasks["gather"]
     tiles = gemm.detail["tiles"]
     assert isinstance(tiles, int)
     rounds = math.ceil(tiles / 304)
     hand = 1e3 * gemm.isolated_s * (rounds - 1) / rounds
     return (
-        f"{tiles} / 304 is {tiles / 304:.2f}, so {rounds} rounds. The channels are placed after"
+        f"{tiles} / 304 is {tiles / 304:.2f}, so {rounds} rounds. The first channels run after"
         f" {rounds - 1} of them: {rounds - 1}/{rounds} of {1e3 * gemm.isolated_s:.2f} ms is"
         f" {hand:.2f} ms. The model says {1e3 * gather.room_s:.2f} ms."
     )
 
 
 def fifth_round() -> str:
-    free = 304 - int(str(c3sim.run(PAIR, strategy="sp").tasks["gather"].detail["channels"]))
+    tasks = c3sim.run(PAIR, strategy="sp", set=WIDE).tasks
+    free = 304 - int(str(tasks["gather"].detail["channels"]))
+    tiles = int(str(tasks["gemm"].detail["tiles"]))
     return (
-        f"1184 / {free} is {1184 / free:.2f}: {math.ceil(1184 / free)} rounds instead of"
-        f" {math.ceil(1184 / 304)}. And both share memory, caches and power."
+        f"{tiles} / {free} is {tiles / free:.2f}: {math.ceil(tiles / free)} rounds instead of"
+        f" {math.ceil(tiles / 304)}. And both share memory, caches and power."
     )
 
 
@@ -170,8 +173,8 @@ QUESTIONS = (
     Question(
         2,
         3,
-        "A GEMM of 1184 tiles is launched in front of an all-gather on 304 compute units. How long"
-        " does the all-gather wait? The GEMM takes 1.72 ms alone.",
+        "A GEMM of 1152 tiles is launched in front of an all-gather on 304 compute units. How long"
+        " does the all-gather wait? The GEMM takes 1.91 ms alone.",
         waits,
     ),
     Question(

@@ -64,7 +64,7 @@ EXERCISES = {
         },
     ),
     2: Exercise(
-        question="With task.gemm.k=4096, how long does the all-gather wait for room, in ms?",
+        question="With task.gemm.k=4096 too, how long does the all-gather wait for room, in ms?",
         right=of.wait_of_half,
         unit="ms",
         within=0.05,
@@ -78,7 +78,7 @@ EXERCISES = {
                 of.waits_otherwise()[:1]
             ),
             "that is one round. How many does it wait for?": lambda: of.waits_otherwise()[1:2],
-            "that is the whole GEMM. Its last round leaves room: 272 of 304 units.": lambda: (
+            "that is the whole GEMM. Its last round leaves room: 240 of 304 units.": lambda: (
                 of.waits_otherwise()[2:]
             ),
         },

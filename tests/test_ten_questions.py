@@ -165,17 +165,17 @@ def test_fetches_beside_decoding(answers) -> None:
 
 
 def test_lessons_and_exam_are_where_the_page_says() -> None:
-    """Eleven programs, the first of which the page starts; twelve questions on lessons 1 to 10,
-    each with its answer.
+    """Twelve programs, the first of which the page starts; thirteen questions on lessons 1 to 10
+    and 12, each with its answer.
     """
     lessons = sorted((ROOT / "lessons").glob("[0-9]*.py"))
     (first,) = re.findall(r"`python (lessons/\S+)`", SECTIONS[9])
-    assert ROOT / first == lessons[0] and len(lessons) == 11
+    assert ROOT / first == lessons[0] and len(lessons) == 12
     listed = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
     assert all(f"](../lessons/{path.name})" in listed for path in lessons)
     exam = (ROOT / "docs" / "exam.md").read_text(encoding="utf-8")
     questions, answered = exam.split("## Answers")
     numbers = [re.findall(r"^(\d+)\. ", part, re.MULTILINE) for part in (questions, answered)]
-    assert numbers[0] == numbers[1] == [str(number) for number in range(1, 13)]
+    assert numbers[0] == numbers[1] == [str(number) for number in range(1, 14)]
     asked = {int(lesson) for lesson in re.findall(r"lesson (\d+)\)", questions)}
-    assert asked == {*range(1, 11)}
+    assert asked == {*range(1, 11), 12}

@@ -99,7 +99,9 @@ PAIR = "gemm-beside-all-gather"
 #: Title -> what is shown first; the last lines of each lesson give the same command.
 LESSONS: Mapping[str, Choice] = {
     "1 What overlap can give": Choice(workload=PAIR, strategy="base"),
-    "2 Launch order and rounds": Choice(workload=PAIR, strategy="base"),
+    "2 Launch order and rounds": Choice(
+        workload=PAIR, strategy="base", settings={"task.gemm.n": "9216"}
+    ),
     "3 How many channels": Choice(workload=PAIR, strategy="sp"),
     "4 Copy engines or compute units": Choice(workload=PAIR, strategy="conccl"),
     "5 Pieces": Choice(workload="gemms-wait-for-chunks"),

@@ -37,6 +37,8 @@ def test_every_word_of_the_glossary_has_a_picture():
 
 
 def test_the_picture_of_waiting_shows_the_wait():
-    """Thin line from the release to the first channel, then the bar: 1.3 and 2.8 ms."""
+    """Thin line from the release to the first channel, then the bar. 1152 tiles on 304 units:
+    three of four rounds of 1.91 ms are 1.43; the last, of 240, is quicker, so 1.5. Then 2.8 ms.
+    """
     bars = book_pictures.room().patches
-    assert [round(bar.get_width(), 1) for bar in bars] == [1.7, 2.8, 1.3]
+    assert [round(bar.get_width(), 1) for bar in bars] == [1.9, 2.8, 1.5]

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "lessons"
 sys.path.insert(0, str(FOLDER))
 
-from answers import PAIR, STEP, crossing  # noqa: E402
+from answers import PAIR, STEP, WIDE, crossing, last_round  # noqa: E402
 from exercises import EXERCISES  # noqa: E402
 from pieces import in_pieces  # noqa: E402
 from records import iteration, rows  # noqa: E402
@@ -66,6 +66,11 @@ def tiles():
     return run().tasks["gemm"].detail["tiles"]
 
 
+def wide():
+    """The GEMM of lesson 2."""
+    return c3sim.run(PAIR, set=WIDE).tasks["gemm"]
+
+
 def self_times():
     return ms(sum(task.time_s for task in run("sp").tasks.values()))
 
@@ -99,7 +104,12 @@ FIGURES = {
         "`conccl` passes {:.0f} %": lambda: (100,),
     },
     2: {
-        "The GEMM takes {:.1f} ms alone": lambda: (alone("gemm"),),
+        "The GEMM, 8192 x {} x 8192, takes {:.1f} ms alone": lambda: (
+            WIDE["task.gemm.n"],
+            ms(wide().isolated_s),
+        ),
+        "Here {} of {} units have": lambda: (wide().detail["tiles"] - 3 * UNITS, UNITS),
+        "8192 of other lessons has {}, the": lambda: (last_round(),),
         "keep {} compute units from": lambda: (run("sp").tasks["gather"].detail["channels"],),
     },
     3: {"takes no more than {} of them, whatever it is allowed": lambda: (most_channels(),)},
@@ -252,12 +262,13 @@ def test_figures_of_exercises_are_those_of_runs():
     kept = run("sp").tasks["gather"].detail["channels"]
     exam = (FOLDER / "exam.py").read_text(encoding="utf-8")
     assert f"is launched first and keeps {kept} units" in exam
-    assert set(re.findall(r"The GEMM (?:takes|of) ([\d.]+) ms", exam)) == {f"{alone('gemm'):.2f}"}
+    assert set(re.findall(r"The GEMM takes ([\d.]+) ms", exam)) == {f"{ms(wide().isolated_s):.2f}"}
+    assert set(re.findall(r"the GEMM of ([\d.]+) ms", exam)) == {f"{alone('gemm'):.2f}"}
 
 
 def test_figures_that_the_lecturer_is_given_are_those_of_runs():
     text = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
-    assert f"on paper first: {tiles()} tiles, {UNITS} units" in text
+    assert f"on paper first: {wide().detail['tiles']} tiles, {UNITS} units" in text
     assert f'"{100 * step().overlap.exposed_s / step().wall_s:.0f} % exposed' in text
     assert f"One compute unit of {UNITS} is a third of a per cent" in text
     assert abs(100 / UNITS - 1 / 3) < 0.05
