@@ -46,7 +46,10 @@ LOOKED = """(() => { window.seen = [];
 
 
 def test_a_first_look_comes_before_the_rest_and_is_said_to_be_one(browser: Page, link: str):
-    """First of a step: about its wall time, what ran when, nothing of the run before; then all."""
+    """First of a step: about its wall time, what ran when, nothing of the run before; then all:
+    where the step went and, on demand, what resources were used for.
+    """
+    went = "Where the step went"
     name = "llama3-8b-forward"
     browser.visit(link.replace(PAIR, name), again=True)
     whole = "document.querySelector('[data-figure=speedup] .now')?.textContent.endsWith('x')"
@@ -63,8 +66,14 @@ def test_a_first_look_comes_before_the_rest_and_is_said_to_be_one(browser: Page,
     )
     assert first["cells"].pop("wall_s").startswith("about ")
     assert set(first["cells"].values()) == {"\u2026"}
-    assert first["fresh"] and "HBM" not in first["texts"]
-    assert last["busy"] == "false" and not last["coming"] and "HBM" in last["texts"]
+    assert first["fresh"] and first["texts"] and went not in first["texts"]
+    assert last["busy"] == "false" and not last["coming"] and went in last["texts"]
+    assert "HBM" not in last["texts"]
+    browser.evaluate(
+        "[...document.querySelectorAll('.timeline button')]"
+        ".find((each) => each.textContent === 'resources').click()"
+    )
+    browser.wait_for("document.querySelector('.timeline svg').textContent.includes('HBM')", PATIENT)
     assert "about" not in last["cells"]["wall_s"] + last["said"]
     whole = next(each for each in seen if each["cells"].get("speedup", "").endswith("x"))
     assert first["at"] < 0.6 * whole["at"]  # a fifth of the work; some of both is not simulating
