@@ -20,9 +20,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.experiments.subjects.beside import Beside
+from c3sim.experiments.subjects.beside import Beside, effort_beside
 from c3sim.output.kit.grid import Table, tables_by, titled
 from c3sim.output.kit.panels import Panel, panels_by
 from c3sim.spec.hardware import Node
@@ -51,6 +52,11 @@ def _known_to(node: Node, loaded: LoadedStudy) -> LoadedStudy:
         for path, values in loaded.study.axes.items()
     }
     return replace(loaded, study=loaded.study.model_copy(update={"axes": axes}))
+
+
+def effort(_: Asked, cases: Sequence[Case]) -> tuple[Effort, int]:
+    parts = ((case.node, gemm_of(case)[1], collective_of(case)[1]) for case in cases)
+    return Effort.mean(effort_beside(*each) for each in parts), len(cases)
 
 
 def row(case: Case, _: Study) -> Row:

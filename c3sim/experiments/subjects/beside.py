@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from math import ceil
 
+from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
-from c3sim.spec.workload import Collective, Gemm, Hold, Task, Workload
+from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Hold, Task, Workload
 from c3sim.tasks.plan import payload_bytes
 
 LEAST = 5e-3  # s of GEMMs alone, and of collectives
@@ -76,6 +77,31 @@ class Beside:
         workload = Workload(schema_version=1, name="beside", tasks=tasks)
         run = run_once(self.node, workload, energy=False)
         return {name: run.task(name) for name in tasks}
+
+
+def effort_beside(node: Node, gemm: Gemm, collective: Collective) -> Effort:
+    """The effort of one ``Beside`` and both of its times: repeated GEMMs run three times (alone,
+    beside a longer collective, outlasting one), as often as whatever a result is made of.
+    """
+    tasks: dict[str, Task] = {
+        GEMM: gemm.model_copy(update={"repeat": repeats_at_most(node, gemm), "after": ()}),
+        GATHER: collective.model_copy(update={"stream": "communication", "after": ()}),
+    }
+    return effort_of(Workload(schema_version=1, name="beside", tasks=tasks), node)
+
+
+def repeats_at_most(node: Node, gemm: Gemm) -> int:
+    """As many of *gemm* as take LEAST at the peak rates of matrix units or memory, whichever is
+    slower; each waits for memory once at least.
+    """
+    gpu = node.gpu
+    rate = gpu.compute_units.flops_per_cycle[gemm.dtype] * gpu.compute_unit_count
+    flops = 2.0 * gemm.m * gemm.n * gemm.k
+    moved = gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n
+    seconds = gemm.batch * max(
+        flops / (rate * gpu.clock.maximum), moved * DTYPE_BYTES[gemm.dtype] / gpu.hbm.bandwidth
+    )
+    return ceil(LEAST / max(seconds, gpu.hbm.latency))
 
 
 def _length(run: TaskRun) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 import c3sim
-from c3sim.experiments.study import Row, StudyResult
+from c3sim.evaluation.effort import Effort
+from c3sim.experiments.study import Options, Row, StudyResult, run_study
+from c3sim.experiments.subjects.beside import Beside, repeats_at_most
 from c3sim.models.gemm import plan_gemm
-from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Gemm
+from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.workload import Collective, Gemm
 
 MINE = """\
 schema: 1
@@ -37,6 +39,30 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
 
 def curve(result: StudyResult, node: str, gemm: str) -> dict[int, Row]:
     return {row.channels: row for row in result.rows if (row.node, row.gemm) == (node, gemm)}
+
+
+@pytest.mark.parametrize("node", ["h200-4", "mi300x-8"])
+@pytest.mark.parametrize("gemm", [DECODE, MEDIUM])
+def test_the_effort_foresees_how_often_a_gemm_is_repeated(gemm: Gemm, node: str) -> None:
+    """At peak rates it is as often as it is run, or up to four times."""
+    on = load_hardware(node).node
+    gather = Collective(kind="collective", op="all_gather", size=2**26)
+    assert 1 <= repeats_at_most(on, gemm) / Beside(on, gemm, gather).gemm.repeat <= 4
+
+
+def test_somebody_has_to_agree_to_a_study_that_takes_a_while() -> None:
+    """192 cases of six runs, most of them of many GEMMs: 16 to 24 s of one core, where a run of
+    each pair as it is written would take 2.
+    """
+    asked: list[Effort] = []
+
+    def agree(effort: Effort) -> None:
+        asked.append(effort)
+        raise InterruptedError  # before anything is run
+
+    with pytest.raises(InterruptedError):
+        run_study(load_study("channels"), Options(agree=agree, n_jobs=1))
+    assert 8 < asked[0].seconds < 48
 
 
 def test_numbers_that_a_library_does_not_use_are_left_out(result: StudyResult) -> None:
