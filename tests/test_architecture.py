@@ -95,7 +95,6 @@ LONG_FUNCTIONS: set[str] = {
     "validation/fit/calibrate.py calibrate",
     "validation/frameworks/clock.py clock",
     "validation/frameworks/holds.py copy_race",
-    "validation/probing/step.py run_process",
 }
 STANDARD_OF_SHARING = {"math", "operator", "fractions", "collections", "heapq", "typing"}
 

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -282,31 +282,51 @@ def run_process(
     The command and whatever it started are ended after *timeout* seconds, and by an interrupt,
     which is not passed on: the End says it. *tick* is called a few times a second.
     """
+    with _heard_interrupts() as heard:
+        return _run(command, timeout, out, err, tick, heard)
+
+
+@contextmanager
+def _heard_interrupts() -> Iterator[list[int]]:
+    """The interrupts that come meanwhile, noted where they would be raised: one that is raised in
+    the midst of ``Popen.poll`` leaves a lock behind, for which ``Popen.wait`` waits for ever.
+    """
+    heard: list[int] = []
+    raising: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        both = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        raising = {number: handler for number, handler in both.items() if callable(handler)}
+    try:
+        for number in raising:
+            signal.signal(number, lambda number, _frame: heard.append(number))
+        yield heard
+    finally:
+        for number, handler in raising.items():
+            signal.signal(number, handler)
+
+
+def _run(
+    command: Sequence[str],
+    timeout: float,
+    out: Callable[[bytes], None],
+    err: Callable[[bytes], None],
+    tick: Callable[[], None],
+    heard: Sequence[int],
+) -> End:
+    """The same, ended by an interrupt once one has been *heard*."""
     began = time.monotonic()
     try:
-        process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-            bufsize=0,
-        )
+        process = _started(command)
     except (OSError, ValueError) as error:
         reason = str((isinstance(error, OSError) and error.strerror) or error).lower()
         return End(code=None, seconds=0.0, reason=reason)
-    assert process.stdout is not None and process.stderr is not None  # both are pipes
     lost: list[str] = []
-    readers = [
-        threading.Thread(target=_read, args=(stream, take, lost), daemon=True)
-        for stream, take in ((process.stdout, out), (process.stderr, err))
-    ]
+    readers = _readers(process, out, err, lost)
     timed_out = interrupted = False
     try:
         for reader in readers:
             reader.start()
-        while process.poll() is None:
+        while process.poll() is None and not heard:
             if time.monotonic() - began > timeout:
                 timed_out = True
                 break
@@ -318,14 +338,38 @@ def run_process(
         _end(process)
     for reader in readers:
         reader.join(DRAIN)
-    seconds = time.monotonic() - began
     return End(
         code=process.returncode,
-        seconds=seconds,
+        seconds=time.monotonic() - began,
         timed_out=timed_out,
-        interrupted=interrupted,
+        interrupted=interrupted or bool(heard),
         lost="; ".join(lost),
     )
+
+
+def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+        bufsize=0,
+    )
+
+
+def _readers(
+    process: subprocess.Popen[bytes],
+    out: Callable[[bytes], None],
+    err: Callable[[bytes], None],
+    lost: list[str],
+) -> list[threading.Thread]:
+    assert process.stdout is not None and process.stderr is not None  # both are pipes
+    return [
+        threading.Thread(target=_read, args=(stream, take, lost), daemon=True)
+        for stream, take in ((process.stdout, out), (process.stderr, err))
+    ]
 
 
 def _end_with_parent() -> None:

@@ -228,6 +228,52 @@ def test_an_interrupt_ends_the_step_and_keeps_what_is_there(here, number):
     assert records("interrupt") == 1 and not Path("out/stream.jsonl").exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["poll", "__init__"])
+def test_no_interrupt_is_raised_in_the_midst_of_watching_a_process(
+    here, monkeypatch, number, moment
+):
+    """There it would leave a lock held or a reader not begun, and the run would wait for ever."""
+    torn: list[str] = []
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+
+    def interrupted(self: object, *given: object, **named: object) -> object:
+        result = whole(self, *given, **named)
+        try:
+            signal.raise_signal(number)
+        except KeyboardInterrupt:
+            torn.append(moment)
+        return result
+
+    whole = getattr(subprocess.Popen, moment)
+    monkeypatch.setattr(subprocess.Popen, moment, interrupted)
+    steps = [Step(name=each, role="calibration", command=each) for each in ("sleep", "stream")]
+    setting = Setting(
+        probe=str(fake_probe(here)),
+        node="mine-2",
+        out=here / "out",
+        revision="r",
+        source="s",
+        timeout=9,
+    )
+    (here / "out").mkdir()
+    done = run_steps(steps, setting, None, Silent())
+    assert [(each.result, each.interrupted) for each in done] == [
+        ("failed", True),
+        ("not run", True),
+    ]
+    assert not torn
+    assert handlers == [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+
+
+class Silent:
+    def begin(self, *about: object) -> None: ...
+
+    def tell(self, count: int, last: str) -> None: ...
+
+    def end(self, *about: object) -> None: ...
+
+
 def test_the_file_of_records_appears_when_it_is_whole(here, monkeypatch):
     """While the step runs there is only STEP.part, which has the records so far."""
     (here / "out").mkdir()
