@@ -75,7 +75,7 @@ class Case:
         elif self.mode == "communication":
             call = self.collectives()
         else:
-            call = self.trained() if self.phase == "training" else self.run_forward()
+            call = self.turn(self.model())
         return replayed(call) if self.about.get("launch") == "graph" else call
 
     def model(self) -> Any:
@@ -110,8 +110,12 @@ class Case:
             return torch.randint(0, self.sizes["vocab"], (batch, tokens), device="cuda")
         return torch.randn(batch, tokens, self.sizes["hidden"], **BF16)
 
-    def run_forward(self) -> Call:
-        model, x, past, place = self.model().eval(), self.given(), None, 0
+    def turn(self, model: Any) -> Call:
+        """One iteration of *model*, trained or forward."""
+        return self.trained(model) if self.phase == "training" else self.run_forward(model)
+
+    def run_forward(self, model: Any) -> Call:
+        model, x, past, place = model.eval(), self.given(), None, 0
         if self.phase == "decode":
             place = self.about["context"]
             past = [model.layers[0].past(self.about["batch"], place + 1)] * len(model.layers)
@@ -122,8 +126,8 @@ class Case:
 
         return once
 
-    def trained(self) -> Call:
-        model, x = self.model().train(), self.given()
+    def trained(self, model: Any) -> Call:
+        model, x = model.train(), self.given()
         updated = self.updated(model)
 
         def once() -> None:
@@ -193,7 +197,9 @@ class Mesh:
         self.dealt = self.parallel.get("ep", 1) > 1
 
     def call(self) -> Call:
-        return self.piped() if self.stages > 1 else self.whole()
+        if self.stages > 1:
+            return self.piped()
+        return self.case.turn(self.model(self.case.about["layers"]))
 
     def model(self, layers: int) -> Any:
         """Part of so many *layers* that this rank has."""
@@ -219,13 +225,6 @@ class Mesh:
             fully_shard(layer, mesh=sharded, ignored_params=kept or None)
         fully_shard(model, mesh=sharded, ignored_params=kept or None)
         return model
-
-    def whole(self) -> Call:
-        """Every rank has all layers, or its part of each."""
-        case = self.case
-        model = self.model(case.about["layers"])
-        case.model = lambda: model  # type: ignore[method-assign]
-        return case.trained() if case.phase == "training" else case.run_forward()
 
     def piped(self) -> Call:
         """Layers in stages, micro batches one after the other."""
