@@ -228,6 +228,15 @@ def test_an_interrupt_ends_the_step_and_keeps_what_is_there(here, number):
     assert records("interrupt") == 1 and not Path("out/stream.jsonl").exists()
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C interrupts: a process in the background of a shell is begun deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", ["poll", "__init__"])
 def test_no_interrupt_is_raised_in_the_midst_of_watching_a_process(
