@@ -6,9 +6,9 @@ A workgroup stores b bytes in
     b / (w f) + b l / (d B)     w: bytes per cycle, f: clock, B: bytes of one store of all lanes,
                                 l: wait for one of them, d: how many may be unfinished
 
-and behind each tile makes a release (and stores a flag, which a peer that waits for it sees g s
-later). The release takes r s, and b / v where stores stay in the L2 of a die: it writes them back
-at v bytes per second, for one of its k workgroups after the other:
+and behind each tile makes a release (and stores a flag, in a GPU's memory or the host's, which a
+peer that waits for it sees g s later). The release takes r s, and b / v where stores stay in the L2
+of a die: it writes them back at v bytes per second, for one of its k workgroups after the other:
 
     tile = max(store + r + b / v, k b / v)
 
@@ -86,8 +86,10 @@ def written_back(cost: PolicyCost, amount: float) -> float:
 
 def sight_time(gpu: Gpu, producer: Stores | AtOwners) -> float:
     """Seconds until a kernel that awaits *producer* sees that one of its tiles has finished."""
-    flagged = producer.publish == "flag" and gpu.remote_stores is not None
-    return remote_stores(gpu).flag_time if flagged else 0.0
+    if producer.publish != "flag" or gpu.remote_stores is None:
+        return 0.0
+    stores = remote_stores(gpu)
+    return (stores.host_flag_time or 0.0) if producer.flags == "host" else stores.flag_time
 
 
 #: Steps after which the shares of busy links no longer change (below 1e-6 for 16 queues).

@@ -322,6 +322,8 @@ class RemoteStores(Hardware):
     """from a store to its acknowledgement, where a lane waits for it"""
     flag_time: Time
     """from the store of a flag to the end of a peer's wait for it"""
+    host_flag_time: Time | None = None
+    """the same of a flag in the host's memory: both cross its link; left out: not known"""
     queues: Count | None = None
     """that stores of a GPU stand in before its links, each served in order; left out: one for each
     die"""

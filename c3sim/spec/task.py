@@ -94,6 +94,8 @@ class KernelBase(TaskBase):
 #: through them; it passes by them.
 StorePolicy = Literal["cached", "write_through", "uncached"]
 Publication = Literal["release", "flag"]
+#: The memory that a flag lies in: of the GPU that waits for it, or of the host.
+FlagPlace = Literal["gpu", "host"]
 #: The order of a kernel's tiles, by the GPU that their results belong to: see ``AtOwners.order``.
 TileOrder = Literal["mixed", "by_owner", "staggered", "remote_first"]
 
@@ -109,6 +111,8 @@ class AtOwners(KernelBase):
     owner"""
     publish: Publication | None = None
     """behind each tile its workgroup makes a release (and sets a flag), for others to see it"""
+    flags: FlagPlace = "gpu"
+    """memory that those flags lie in; who waits looks there (remote_stores.host_flag_time)"""
     policy: StorePolicy | None = None
     """of its stores at peers, and of releases; left out: the first one of the GPU's file"""
     order: TileOrder = "mixed"
@@ -166,6 +170,13 @@ class Access(Spec):
     far: Moved = 0.0
     """what all workgroups together touch between two uses"""
     stores: bool = False
+
+
+#: Policies of the cache laboratory.
+LinePolicy = Literal[
+    "uncached", "cache_r", "cache_rw", "allocation_bypass", "rinsing", "reuse_predictor",
+    "adaptive", "past_l1",
+]  # fmt: skip
 
 
 class Served(Spec):
@@ -293,6 +304,8 @@ class Stores(TaskBase):
     publish: Publication | None = None
     """behind each tile: its stores are made visible to the peer (release), and a flag says so
     (flag); left out: at the end of the kernel"""
+    flags: FlagPlace = "gpu"
+    """memory that those flags lie in"""
     tile: Bytes | None = None
     """bytes between two publications: of a tile, a block, a group of tiles; left out: all of the
     workgroup's"""

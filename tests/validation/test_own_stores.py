@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from c3sim import run
+from c3sim.errors import InputErrors
+from c3sim.spec.workload import Workload
+
 DATA = Path(__file__).parents[2] / "validation" / "data" / "kernels"
 
 
@@ -38,3 +42,31 @@ def test_what_the_host_takes_was_predicted() -> None:
     for workgroups in ("2", "4", "8", "32"):
         case = ("stores", "host", workgroups, "65536")
         assert PREDICTED[case] == pytest.approx(MEASURED[case], rel=0.06)
+
+
+@pytest.mark.parametrize(("flags", "at_least"), [("gpu", 1.43), ("host", 3.92)])
+def test_a_flag_in_host_memory_crosses_the_hosts_link_twice(flags: str, at_least: float) -> None:
+    """A consumer behind one tile: its end moves by what the flag takes, 1.1 or 3.3 us; with the
+    release, 0.6 us, that is 3.9 us measured there. In the GPU's own memory 1.4 measured, 1.7 here:
+    the file's number is of flags at a peer.
+    """
+    ends = [_end({"publish": "release"}), _end({"publish": "flag", "flags": flags})]
+    release = 0.6
+    case = ("flags", "own" if flags == "gpu" else "host", "2", "0")
+    assert MEASURED[case] == pytest.approx(at_least, abs=0.01)
+    assert 1e6 * (ends[1] - ends[0]) + release == pytest.approx(at_least, abs=0.3)
+
+
+def _end(published: dict[str, str]) -> float:
+    producer = {"kind": "kernel", "read": 2**20, "written": 0, "workgroups": 1, **published}
+    consumer = {"kind": "kernel", "time": 1e-5, "workgroups": 1, "awaits": ["made"]}
+    tasks = {"made": producer, "used": consumer | {"stream": "beside"}}
+    workload = {"schema": 1, "name": "flags", "node": "h200-2", "tasks": tasks}
+    return run(Workload.model_validate(workload)).wall_s
+
+
+def test_flags_in_host_memory_need_a_time_of_the_gpu() -> None:
+    tasks = {"made": {"kind": "kernel", "time": 1e-5, "publish": "flag", "flags": "host"}}
+    workload = {"schema": 1, "name": "flags", "node": "mi300x-8", "tasks": tasks}
+    with pytest.raises(InputErrors, match="gives no remote_stores"):
+        run(Workload.model_validate(workload))

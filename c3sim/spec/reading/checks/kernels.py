@@ -78,6 +78,7 @@ class StoresChecks(Checks[Stores]):
             policies = node.gpu.remote_stores.policies
             where = join(path, "policy")
             yield from unknown_errors("store policy", task.policy, policies, where)
+        yield from _flag_errors(task, node, path)
 
 
 def at_owners_errors(task: AtOwners, node: Node, path: str) -> Errors:
@@ -93,6 +94,19 @@ def at_owners_errors(task: AtOwners, node: Node, path: str) -> Errors:
         yield from unknown_errors(
             "store policy", task.policy, node.gpu.remote_stores.policies, where
         )
+    yield from _flag_errors(task, node, path)
+
+
+def _flag_errors(task: AtOwners | Stores, node: Node, path: str) -> Errors:
+    """Mistakes of flags in the host's memory."""
+    if task.flags != "host":
+        return
+    stores, where = node.gpu.remote_stores, join(path, "flags")
+    if task.publish != "flag":
+        yield InputError("got host, and no flags are set; needs publish: flag", where)
+    elif stores is not None and stores.host_flag_time is None:
+        message = f"{node.gpu.name} gives no remote_stores.host_flag_time; flags may lie in gpu"
+        yield InputError(message, where)
 
 
 def _unknown_here(node: Node, path: str) -> InputError:
