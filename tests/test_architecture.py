@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, str] = {
     "spec.reading": "errors spec schedules models",
     "machine": "spec models engine",
     "processes": "spec models result engine machine",
-    "tasks": "spec models machine processes",
+    "tasks": "errors spec cachelab models machine processes",
     "simulation": "errors spec schedules models result engine machine processes tasks",
     "strategies": "errors spec schedules models spec.reading tasks simulation",
     "evaluation": "errors spec schedules models shown result spec.reading machine tasks simulation"

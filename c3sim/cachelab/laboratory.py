@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from math import ceil
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from c3sim.cachelab.nests import GROUP, Program, program_of
 from c3sim.cachelab.stream import Array, Launch, Sample, Stream
 from c3sim.spec.study import Application
 
+SAMPLES = 2  # whose difference tells the error
 MOST = 400_000  # lines that a sample follows; more are followed where classes are no smaller
 LEAST_UNDER_WAY = 3
 OFTEN, ROUNDS = 8.0, 3.0
@@ -49,8 +51,8 @@ class Counts:
     *combined*: stores that met their line in L2; *inserted*: what took lines of the last shared
     cache. *row_hits*: part of the lines read and written that hit an open row. *stalls*: part of
     the time in which a channel of memory stood idle since a miss waited for a line, of its bank or,
-    in proportion, of a unit. *error*: of the sample,
-    of the part that hits a cache.
+    in proportion, of a unit. Of a mean of *samples* the standard error: *error*, of
+    the part that hits a cache, and *bytes_error*, a part of the bytes that memory reads and writes.
     """
 
     loaded: float = 0.0
@@ -66,12 +68,19 @@ class Counts:
     row_hits: float = 1.0
     stalls: float = 0.0
     seconds: float = 0.0
+    samples: float = 1.0
     error: float = 0.0
+    bytes_error: float = 0.0
 
     @property
     def found(self) -> float:
         """Part of the loads that L1 or L2 serves."""
         return (self.l1 + self.l2) / self.loaded if self.loaded else 0.0
+
+    @property
+    def of_memory(self) -> float:
+        """Bytes that memory reads and writes, those left in lines too."""
+        return self.read + self.written + self.left
 
     @property
     def past_l1(self) -> float:
@@ -93,6 +102,14 @@ class Sampled(NamedTuple):
 
 def _of_class(machine: Machine, sampled: Sampled, line: Array) -> Array:
     return np.asarray(machine.channel(line) % sampled.classes == sampled.number)
+
+
+_found, _of_memory = attrgetter("found"), attrgetter("of_memory")
+
+
+def _half(values: Sequence[float]) -> float:
+    """Half of what *values* of two samples differ by: the standard error of their mean."""
+    return (max(values) - min(values)) / 2.0
 
 
 def images_for(application: Application, machine: Machine) -> int:
@@ -134,8 +151,10 @@ class Laboratory:
             each.name: float(np.mean([getattr(one, each.name) for one in found]))
             for each in fields(Counts)
         }
-        hits = [one.found for one in found]
-        return Counts(**{**mean, "error": (max(hits) - min(hits)) / 2.0})
+        hits, moved = ([f(one) for one in found] for f in (_found, _of_memory))
+        part = _half(moved) / (float(np.mean(moved)) or 1.0)
+        errors = {"samples": float(len(found)), "error": _half(hits), "bytes_error": part}
+        return Counts(**{**mean, **errors})
 
     def _stream(self, launch: Launch, sampled: Sampled) -> Stream:
         key = id(launch), sampled.number

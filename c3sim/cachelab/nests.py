@@ -205,36 +205,31 @@ def _lrn(s: Shape, element: int, _backward: bool) -> Program:
 def product(
     m: int, n: int, k: int, element: int, *, bases: tuple[int, int, int], b_rows: bool = True,
     tile: tuple[int, int] | None = None, name: str = "product", accumulate: bool = False,
+    part: int = SLICE, group: int = 1,
 ) -> Launch:  # fmt: skip
-    """C[m, n] = A[m, k] B by tiles; all walk K a slice at a time, and wait for it. *b_rows*: B is
-    [k, n]; else [n, k]. *accumulate*: C is loaded first.
+    """C[m, n] = A[m, k] B by tiles; all walk K a slice of *part* at a time, and wait for it.
+    *b_rows*: B is [k, n]; else [n, k]. *accumulate*: C is loaded first. *group*: rows of tiles that
+    are dealt out column by column, before the next ones.
     """
     high, wide = tile or next(
         ((t, t) for t in TILES if -(-m // t) * -(-n // t) >= ENOUGH), (TILES[-1], TILES[-1])
     )
-    rows, columns, slices = -(-m // high), -(-n // wide), -(-k // SLICE)
+    rows, columns, slices = -(-m // high), -(-n // wide), -(-k // part)
     launch = Launch(name, rows * columns, 2.0 * m * n * k)
+    if group > 1:
+        launch.place = _by_group(rows, columns, group)
     a, b, c = bases
-
-    def panel(base: int, across: int, of_tile: int, down: bool, order: int) -> None:
-        """Slices of an operand whose rows are K long; *down*: of A."""
-        shape = (np.arange(rows), np.arange(columns), np.arange(slices), np.arange(of_tile))
-        i, j, part, line = np.meshgrid(*shape, indexing="ij")
-        row = (i if down else j) * of_tile + line
-        begin = base + (row * k + part * SLICE) * element
-        length = np.minimum(SLICE, k - part * SLICE) * element * (row < across)
-        launch.touch(i * columns + j, 2 * part + order, begin, length, phase=part)
-
-    panel(a, m, high, True, 0)
+    beside, below = np.arange(columns), np.arange(rows) * columns  # tiles of a row, of a column
+    _panel(launch, a, (m, high), k, element, part, 0, columns, beside)
     if b_rows:
-        shape = (np.arange(rows), np.arange(columns), np.arange(slices), np.arange(SLICE))
-        i, j, part, line = np.meshgrid(*shape, indexing="ij")
-        row = part * SLICE + line
+        shape = (np.arange(columns), np.arange(slices), np.arange(part))
+        j, piece, line = np.meshgrid(*shape, indexing="ij")
+        row = piece * part + line
         length = np.minimum(wide, n - j * wide) * element * (row < k)
         begin = b + (row * n + j * wide) * element
-        launch.touch(i * columns + j, 2 * part + 1, begin, length, phase=part)
+        launch.touch(j, 2 * piece + 1, begin, length, phase=piece, shared=below)
     else:
-        panel(b, n, wide, False, 1)
+        _panel(launch, b, (n, wide), k, element, part, 1, 1, below)
     i, j, line = np.meshgrid(np.arange(rows), np.arange(columns), np.arange(high), indexing="ij")
     row = i * high + line
     length = np.minimum(wide, n - j * wide) * element * (row < m)
@@ -243,6 +238,31 @@ def product(
         begin = c + (row * n + j * wide) * element
         launch.touch(i * columns + j, order, begin, length, store=store, phase=phase)
     return launch
+
+
+def _panel(
+    launch: Launch, base: int, sides: tuple[int, int], k: int, element: int, part: int,
+    order: int, step: int, shared: Array,
+) -> None:  # fmt: skip
+    """Slices of an operand whose rows are K long. *sides*: its rows, and those of a tile; *step*:
+    from the first workgroup of such rows to that of the next, *shared* with those beside it.
+    """
+    across, of_tile = sides
+    shape = (np.arange(-(-across // of_tile)), np.arange(-(-k // part)), np.arange(of_tile))
+    at, piece, line = np.meshgrid(*shape, indexing="ij")
+    row = at * of_tile + line
+    begin = base + (row * k + piece * part) * element
+    length = np.minimum(part, k - piece * part) * element * (row < across)
+    launch.touch(at * step, 2 * piece + order, begin, length, phase=piece, shared=shared)
+
+
+def _by_group(rows: int, columns: int, group: int) -> Array:
+    """Place in the order of dispatch of each tile [row, column]: *group* rows of tiles are dealt
+    out column by column, then the next ones.
+    """
+    i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+    first = i // group * group
+    return np.asarray(first * columns + j * np.minimum(group, rows - first) + i - first).ravel()
 
 
 def _gemm(s: Shape, element: int, _backward: bool) -> Program:

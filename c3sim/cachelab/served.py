@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from c3sim.cachelab.laboratory import Counts, Laboratory
+from c3sim.cachelab.laboratory import SAMPLES, Counts, Laboratory
 from c3sim.cachelab.machine import Level, Machine
 from c3sim.cachelab.nests import GROUP, VECTOR, Program, program_of
 from c3sim.cachelab.stream import Launch
@@ -34,7 +34,7 @@ def served(
     *,
     shares: Sequence[float] = (1.0,),
     streams_known: bool = True,
-    samples: int = 1,
+    samples: int = SAMPLES,
 ) -> tuple[Served, ...]:
     """What caches serve of *program* under *policy*, at each of *shares* of the last shared cache.
     *streams_known*: memory's efficiencies have been measured with streams of reads and of copies.
@@ -79,12 +79,15 @@ def served_of(
         inserted=min(counts.inserted, moved),
         row_misses=max(0.0, 1.0 - counts.row_hits / usual),
         stalls=min(0.99, counts.stalls),
-        source=f"cache laboratory, {machine.name}, {policy}{_sample(counts)}",
+        source=source_of(counts, machine, policy),
     )
 
 
-def _sample(counts: Counts) -> str:
-    return f"; hits of the sample within {counts.error:.2g}" if counts.error else ""
+def source_of(counts: Counts, machine: Machine, policy: str) -> str:
+    """Who counted, and how far a sample may be from the whole."""
+    near = f"hits within {100 * counts.error:.2f} points, bytes within {counts.bytes_error:.1%}"
+    sample = f"; {near}" if counts.samples > 1 else "; all lines"
+    return f"cache laboratory, {machine.name}, {policy}{sample}"
 
 
 @lru_cache(maxsize=64)

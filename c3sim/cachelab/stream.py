@@ -39,6 +39,7 @@ class _Spans(NamedTuple):
     length: Array
     code: int
     phase: Array
+    shared: Array
 
 
 @dataclass
@@ -46,20 +47,23 @@ class Launch:
     """A kernel: the spans of *workgroups* workgroups of *threads* threads, and its FLOP.
 
     *name* names instructions of equal launches, such as the steps of a recurrent layer, alike.
+    *place*: of each workgroup in the order of dispatch, where that is another one.
     """
 
     name: str
     workgroups: int
     flops: float = 0.0
     threads: int = 256
+    place: Array | None = None
     spans: list[_Spans] = field(default_factory=list)
 
     def touch(
         self, group: Array, order: Any, start: Array, length: Any, *, store: bool = False,
-        phase: Any = 0,
+        phase: Any = 0, shared: Any = (0,),
     ) -> None:  # fmt: skip
         """One instruction: arrays (or one value for all) of workgroup, place in its program, first
-        byte, bytes, and phase.
+        byte, bytes, and phase. *shared*: workgroups that touch the same span, as distances from the
+        first one.
         """
         shape = np.broadcast_shapes(*(np.shape(each) for each in (group, order, start, length)))
         flat = [
@@ -70,7 +74,9 @@ class Launch:
         if not keep.all():
             flat = [each[keep] for each in flat]
         code = 2 * len(self.spans) + store
-        self.spans.append(_Spans(flat[0], flat[1], flat[2], flat[3], code, flat[4]))
+        self.spans.append(
+            _Spans(flat[0], flat[1], flat[2], flat[3], code, flat[4], np.asarray(shared))
+        )
 
     def stream(self, line: int, sample: Sample | None = None) -> Stream:
         """Its lines of *line* bytes; of a *sample* those alone."""
@@ -78,6 +84,8 @@ class Launch:
         group, order, number, code, phase = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
+        if self.place is not None:
+            group = self.place[group]
         places = np.lexsort((order, group))
         first = np.searchsorted(group[places], np.arange(self.workgroups + 1))
         return Stream(
@@ -86,11 +94,12 @@ class Launch:
 
     def whole(self, line: int) -> int:
         """Lines of *line* bytes that it touches, each as often as it does."""
-        return int(sum(_count(each, line).sum() for each in self.spans))
+        return int(sum(_count(each, line).sum() * len(each.shared) for each in self.spans))
 
     def bytes(self, *, stored: bool) -> float:
         """Bytes that it loads, or stores."""
-        return float(sum(each.length.sum() for each in self.spans if each.code % 2 == stored))
+        asked = (each for each in self.spans if each.code % 2 == stored)
+        return float(sum(each.length.sum() * len(each.shared) for each in asked))
 
 
 def _count(spans: _Spans, line: int) -> Array:
@@ -105,8 +114,12 @@ def _lines(spans: _Spans, line: int, sample: Sample | None) -> Sequence[Array]:
     if sample is not None:
         keep = sample(number)
         index, number = index[keep], number[keep]
-    code = np.full(len(number), spans.code, dtype=np.int32)
-    return spans.group[index], spans.order[index], number, code, spans.phase[index]
+    times = len(spans.shared)
+    group = (spans.group[index][:, None] + spans.shared[None, :]).ravel()
+    code = np.full(len(group), spans.code, dtype=np.int32)
+    rest = (spans.order[index], number, spans.phase[index])
+    order, number, phase = (np.repeat(each, times) for each in rest)
+    return group, order, number, code, phase
 
 
 class Memory:

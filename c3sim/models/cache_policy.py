@@ -175,14 +175,14 @@ class Moved(NamedTuple):
 def moved_by(gpu: Gpu, task: Kernel, held: float) -> Moved:
     """Bytes that *task* moves, which holds *held* bytes of the last shared cache."""
     if task.served:
-        return _between(task.served, held)
+        return between(task.served, held)
     moved = Moved()
     for access in task.accesses:
         moved = moved.plus(_moved(gpu, task.cache, access, held))
     return moved
 
 
-def _between(served: tuple[Served, ...], held: float) -> Moved:
+def between(served: tuple[Served, ...], held: float) -> Moved:
     """What *served* says at *held* bytes; between two entries in proportion."""
     above = next((at for at, each in enumerate(served) if each.held >= held), len(served) - 1)
     high, low = served[above], served[max(0, above - 1)]

@@ -51,6 +51,7 @@ class GemmTraffic:
     first_touch: float  # of those past L2: operands for the first time,
     again: Again  # and operands again
     written: float
+    group: int = 1  # rows of tiles that are dealt out column by column
 
     @property
     def reread(self) -> float:
@@ -179,6 +180,7 @@ def gemm_traffic(
         first_touch=compulsory,
         again=shape.again(block, of_one_part),
         written=written,
+        group=1 if order == "rows" else max(1, round(block.height)),
     )
 
 

@@ -34,6 +34,7 @@ from c3sim.spec.task import (
     EngineTask,
     Kernel,
     KernelBase,
+    LinePolicy,
     Moved,
     Posting,
     Stores,
@@ -184,8 +185,7 @@ class Gemm(AtOwners):
     k: Extent
     batch: Extent = 1
     rows: tuple[Extent, ...] = ()
-    """of each product of the batch, where they differ, as experts' do; m is then their mean; left
-    out: m each"""
+    """of each product of the batch, where experts' differ; m is then their mean"""
     dtype: Dtype = "bf16"
     library: str | None = None
     """a GEMM library of the GPU; left out: the first one of its file"""
@@ -214,9 +214,10 @@ class Gemm(AtOwners):
     accumulate: bool = False
     """C += A B: C is read again, as of a GEMM that is split along K"""
     reused: Moved = 0.0
-    """operand bytes that the GEMM before it has just read, as the weights of pieces of one GEMM: it
-    finds them in the shared cache as far as all that it touches fits there"""
+    """operand bytes that the GEMM before it has just read; found if all that it touches fits"""
     cache: OperandPolicy = OperandPolicy()
+    lines: LinePolicy | None = None
+    """policy under which the cache laboratory counts what caches serve; left out: formulas do"""
 
     @property
     def operand_bytes(self) -> float:

@@ -4,14 +4,17 @@ tile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, hypot
 from typing import ClassVar
 
+from c3sim.cachelab.gemm import Tiled, served_gemm
+from c3sim.cachelab.machine import machine_of
+from c3sim.errors import InputError
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, results_take_lines
-from c3sim.models.cache_policy import found_again, last_policy, operand_misses, room
+from c3sim.models.cache_policy import between, found_again, last_policy, operand_misses, room
 from c3sim.models.caches import (
     PARTIAL_BYTES,
     GemmTraffic,
@@ -28,7 +31,7 @@ from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Gpu, Node
-from c3sim.spec.task import Operator
+from c3sim.spec.task import Operator, Served
 from c3sim.spec.workload import DTYPE_BYTES, Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions, Kind
 from c3sim.tasks.on_units import MadeForOwners, plain_claim, surviving_share
@@ -137,12 +140,15 @@ class PlannedGemm(MadeForOwners[Gemm]):
 
     def describe(self) -> dict[str, object]:
         plan = self.plan
-        return {
+        found: dict[str, object] = {
             "macro_tile": f"{plan.tile[0]}x{plan.tile[1]}",
             "tiles": plan.tiles,
             "split_k": plan.split_k,
             "schedule": plan.schedule,
         }
+        if self.task.lines:
+            found["caches"] = f"cache laboratory, {self.task.lines}"
+        return found
 
 
 def gemm_workgroups(gpu: Gpu, plan: GemmPlan, task: Gemm) -> int:
@@ -281,6 +287,9 @@ class _Tiles:
         self.results_stay = results_take_lines(self.spec, task)
         self.warm = self._warm_bytes()
         self.set_aside = context.workload.host.set_aside
+        self.served: tuple[Served, ...] = ()
+        if task.lines:
+            self.served = self._followed()
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
@@ -327,7 +336,29 @@ class _Tiles:
         shape, l2_rows = (task.m, task.n, task.k), spec.l2.capacity / (2 * self.library.slice_bytes)
         tiling = (task.batch, plan.tile, plan.split_k, self.element)
         run = (spec.dies.count, concurrent, l2_rows, plan.cluster)
-        return gemm_traffic(*shape, *tiling, *run, self._known_memory(), self._order())
+        traffic = gemm_traffic(*shape, *tiling, *run, self._known_memory(), self._order())
+        if not self.served:
+            return traffic
+        past = (self.served[-1].cache + self.served[-1].read) / plan.tiles
+        return replace(traffic, past_l2=past + traffic.written)
+
+    def _followed(self) -> tuple[Served, ...]:
+        """Bytes by place, counted line by line: order and tiles are those of the formulas."""
+        task, plan = self.task, self.plan
+        if task.rows:
+            raise InputError("the cache laboratory follows products of equal rows", "lines")
+        together = min(plan.tiles, plan.residents * self.spec.compute_unit_count)
+        tiled = Tiled(
+            *(task.m, task.n, ceil(task.k / plan.split_k), self.element),
+            times=task.batch * plan.split_k,
+            tile=plan.tile,
+            part=max(1, round(self.library.slice_bytes / self.element)),
+            group=self._past_caches(together).group,
+            cluster=plan.cluster,
+            residents=plan.residents,
+        )
+        machine = machine_of(self.context.node, task.dtype)
+        return served_gemm(tiled, machine, task.lines or "past_l1")
 
     def _order(self) -> TileOrder:
         if self.library.tile_order != "rows":
@@ -374,6 +405,9 @@ class _Tiles:
         if self.task.reused:
             again = self.task.reused / self.operands * self._kept(traffic, tiles_per_second)
             kept = min(1.0, kept + again)
+        if self.served:
+            read = between(self.served, share).read / self.plan.tiles
+            return traffic.first_touch * (1 - kept), max(0.0, read - traffic.first_touch)
         how = self.task.cache.operands()
         missing = operand_misses(
             traffic.again, share, self._operand_bytes(), how, self.spec, self.set_aside

@@ -23,7 +23,6 @@ from c3sim.spec.study import Application
 from c3sim.spec.task import Served
 
 FILE = "cache-policies.csv"
-ERROR_OF = "cache_rw"  # the policy whose sample is taken twice
 NUMBERS = ("held", "l1", "l2", "cache", "read", "written", "inserted", "row_misses", "stalls")
 KEY = ("key", "machine", "application", "policy", "share")
 COLUMNS = (*KEY, *NUMBERS, "flops", "workgroups", "source")
@@ -86,14 +85,7 @@ def in_laboratory(
 
     machine = machine_of(node, application.dtype, structure)
     program = _program(application.model_dump_json(), machine)
-    found = served(
-        program,
-        machine,
-        policy,
-        shares=(share,),
-        streams_known=streams_known,
-        samples=2 if policy == ERROR_OF and share == 1.0 else 1,
-    )
+    found = served(program, machine, policy, shares=(share,), streams_known=streams_known)
     pairs = list(zip(program.launches, program.weights, strict=True))
     largest = max(program.launches, key=lambda launch: launch.whole(machine.line))
     flops = sum(launch.flops * weight for launch, weight in pairs)

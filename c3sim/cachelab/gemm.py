@@ -1,0 +1,100 @@
+"""A GEMM by lines, as its library plans it: tiles, slices of K, order of tiles, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from c3sim.cachelab.machine import Machine
+from c3sim.cachelab.nests import Program, product
+from c3sim.cachelab.stream import Launch, Memory
+from c3sim.errors import InputError
+from c3sim.spec.task import Served
+
+SHARES = (0.25, 0.5, 1.0)  # of the last shared cache
+MOST = 1_500_000  # lines that a sample follows
+FOLLOWED = 3  # groups of rows of tiles
+
+
+class Tiled(NamedTuple):
+    """C[m, n] = A[m, k] B[n, k]^T, *times* times: what a library plans of it."""
+
+    m: int
+    n: int
+    k: int
+    element: int  # bytes
+    times: int  # products of a batch, parts of K
+    tile: tuple[int, int]  # rows, columns
+    part: int  # of K, between two waits
+    group: int  # rows of tiles dealt out together
+    cluster: tuple[int, int]  # rows, columns of tiles that read what they share once
+    residents: int  # workgroups of a unit
+
+
+def program_of_tiles(tiled: Tiled) -> Program:
+    """A workgroup for each cluster of tiles, group by group of rows of tiles. Where there are many
+    groups, the second one stands for all that follow it.
+    """
+    memory, (m, n, k), element = Memory(), tiled[:3], tiled.element
+    a, b, c = (memory.place(size * element) for size in (m * k, n * k, m * n))
+    high, wide = (one * of for one, of in zip(tiled.tile, tiled.cluster, strict=True))
+    group = max(1, round(tiled.group / tiled.cluster[0]))
+
+    def launch(first: int, rows: int) -> Launch:
+        bases = (a + first * k * element, b, c + first * n * element)
+        return product(
+            rows, n, k, element, bases=bases, b_rows=False, tile=(high, wide), part=tiled.part,
+            group=group,
+        )  # fmt: skip
+
+    rows = group * high
+    if m <= FOLLOWED * rows:
+        return Program((launch(0, m),), (float(tiled.times),))
+    weights = tiled.times, tiled.times * (m - rows) / rows
+    return Program((launch(0, rows), launch(rows, rows)), weights)
+
+
+def machine_for(tiled: Tiled, machine: Machine) -> Machine:
+    """*machine* with the workgroups of *tiled* on a unit; a cluster's units are one."""
+    size = tiled.cluster[0] * tiled.cluster[1]
+    under_way = machine.window * machine.residents
+    return replace(
+        machine,
+        units=machine.units // size,
+        residents=tiled.residents,
+        window=max(1, under_way * size // tiled.residents),
+        flops=machine.flops * size,
+    )
+
+
+@lru_cache(maxsize=256)
+def served_gemm(
+    tiled: Tiled, machine: Machine, policy: str, shares: Sequence[float] = SHARES
+) -> tuple[Served, ...]:
+    """What caches serve of *tiled* under *policy*, at each of *shares* of the last shared cache.
+    Raises InputError: numba is not installed, without which that takes minutes.
+    """
+    if find_spec("numba") is None:
+        raise InputError("the cache laboratory needs numba: pip install 'c3sim[fast]'", "lines")
+    from c3sim.cachelab.laboratory import SAMPLES, Laboratory
+    from c3sim.cachelab.served import source_of, with_share
+
+    program, found = program_of_tiles(tiled), []
+    for share in shares:
+        there = with_share(machine_for(tiled, machine), share)
+        counts = Laboratory(program, there, most=MOST, samples=SAMPLES).counts(policy)
+        found.append(
+            Served(
+                held=there.shared,
+                l2=counts.l1 + counts.l2,
+                cache=counts.cache,
+                read=counts.read,
+                written=counts.written + counts.left,
+                inserted=counts.inserted,
+                source=source_of(counts, machine, policy),
+            )
+        )
+    return tuple(found)
