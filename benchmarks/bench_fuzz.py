@@ -23,14 +23,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from fuzzing import case_of, fault_of
 
-ASKED_AT = 10.0  # s: work that is estimated to take longer is not agreed to
-
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--asked", type=float, default=10.0, help="s: longer work, as estimated, is not agreed to"
+    )
     parser.add_argument("--only", type=int, help="the case of this number alone")
     given = parser.parse_args()
     began, kinds, number = perf_counter(), Counter[str](), given.first
@@ -39,7 +40,7 @@ def main() -> int:
         for number in numbers:
             case = case_of(given.seed, number)
             with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-                fault = fault_of(case, Path(folder), ASKED_AT)
+                fault = fault_of(case, Path(folder), given.asked)
             if fault:
                 kinds[fault.split(":")[0]] += 1
                 print(f"seed {given.seed} case {number}: {fault}\n  {case}", flush=True)

@@ -49,13 +49,14 @@ def row(count: int, _: Path) -> Work:
     return lambda: simulate(TEACHING, workload)
 
 
-def side_by_side(workgroups: int) -> Callable[[int, Path], Work]:
-    """Each kernel on a stream of its own. A GPU has room for 14 x 32 / 4 = 112 workgroups of four
-    waves; those that come alone all go to the first engine, which has room for 4 x 32 / 4 = 32.
+def side_by_side(workgroups: int, **fields: Any) -> Callable[[int, Path], Work]:
+    """Each kernel on a stream of its own. A GPU has room for 14 x 4 = 56 workgroups, of which four
+    fit on a unit; those that come alone all go to the first engine, which has four units: with 32
+    on a unit it has room for 128 kernels.
     """
 
     def work(count: int, _: Path) -> Work:
-        workload = parse_workload(kernels(count, workgroups=workgroups))
+        workload = parse_workload(kernels(count, workgroups=workgroups, **fields))
         return lambda: simulate(TEACHING, workload)
 
     return work
@@ -130,7 +131,7 @@ def lines(count: int, folder: Path) -> Work:
 WORK: dict[str, Callable[[int, Path], Work]] = {
     "tasks of a row": row,
     "tasks side by side": side_by_side(16),
-    "tasks that all have room": side_by_side(1),
+    "tasks that all have room": side_by_side(1, per_unit=32),
     "notes on tasks": noted,
     "pieces by kernels": pieces(None),
     "pieces by engines": pieces("dma"),

@@ -240,7 +240,7 @@ class StateByClock:
         ]
         self._bounds = len({bound for _, bound in kinds})
         self._loading = _by_bound(loading, loading_bounds)
-        self._freely = [_asked_freely(flows) for flows in self._loading]
+        self._freely: dict[int, float] = {}  # by number of the bound, where it matters
         self._first = sum([flow.memory_first for flow in loading])
         self._missing = 0.0  # B/s of memory asked for at full speed
         self._computing = _computing(gpu, loading)
@@ -283,7 +283,7 @@ class StateByClock:
     def _state(self, clock: float) -> GpuState:
         gpu, soft = self.gpu, self.gpu.hbm.saturation_exponent
         load, l2, above, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
-        for flows, free in zip(self._loading, self._freely, strict=True):
+        for bound, flows in enumerate(self._loading):
             of_one, limited = 0.0, False
             for flow in flows:
                 follows, most = flow.clocked, flow.through_ports
@@ -294,8 +294,12 @@ class StateByClock:
                 l2 += demand * flow.l2_time / clock  # the L2s run at the engine clock
                 of_one += demand * (flow.memory_time + flow.l2_time / clock)
                 limited = limited or flow.freely is not None or (follows and most < flow.full)
-            least = clock * free  # rates follow the clock at most
-            if limited and of_one > least * served_share(least, gpu.hbm.saturation_exponent):
+            if not limited:
+                continue
+            if bound not in self._freely:
+                self._freely[bound] = _asked_freely(flows)
+            least = clock * self._freely[bound]  # rates follow the clock at most
+            if of_one > least * served_share(least, gpu.hbm.saturation_exponent):
                 above += self._above(flows, of_one, clock)
         felt = load_behind(load, self._first) + l2 + above
         memory, held = served_share(felt, soft), 1.0

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
 
 import yaml
 from kineto_case import MadeTrace
+from typer.testing import CliRunner
+
+from c3sim.cli.app import app
 
 ROOT = Path(__file__).parent.parent.parent
 LOGS = ROOT / "tests" / "importers" / "data"
@@ -23,7 +27,7 @@ name: pair
 node: teaching-4
 tasks:
   gather: {kind: collective, op: all_gather, size: 16 MiB, stream: comm, chunks: 4}
-  gemm: {kind: gemm, m: 512, n: 512, k: 512, stream: compute, after: [gather.chunk0]}
+  gemm: {kind: gemm, m: 512, n: 512, k: 512, stream: compute, after: ["gather.chunk[0]"]}
   load: {kind: stream, bytes: 1 MiB, pattern: copy, workgroups: 8}
   hold: {kind: hold, workgroups: 2, time: 5 us}
   copy: {kind: copy, bytes: 1 MiB, executor: dma, gpus: all}
@@ -75,6 +79,38 @@ optimizer: adamw
 launch: eager
 parallel: [{kind: fsdp, prefetch: 1}]
 """
+MESH = """\
+schema: 1
+kind: iteration
+name: mesh
+source: made for the generator of bad input
+node: h200-8
+model: tiny.yaml
+batch: 8
+tokens: 128
+optimizer: adamw
+launch: eager
+parallel: {pp: 2, dp_shard: 2, tp: 2, schedule: 1f1b, micro_batches: 4}
+"""
+#: A model with experts, as Hugging Face writes them.
+CONFIG = {
+    **{"architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "hidden_act": "silu"},
+    **{"hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "vocab_size": 1024},
+    **{"num_attention_heads": 4, "num_key_value_heads": 2, "rms_norm_eps": 1e-5},
+    **{"num_local_experts": 8, "num_experts_per_tok": 2, "max_position_embeddings": 4096},
+    **{"tie_word_embeddings": False, "rope_theta": 1e6, "sliding_window": None},
+    **{"torch_dtype": "bfloat16", "attention_dropout": 0.0, "bos_token_id": 1},
+}
+#: What a Chakra trace lacks.
+SIDE = """\
+kind: chakra
+durations: alone
+sizes: input
+groups: {"0": 2}
+nodes:
+  - {name: gemm, gemm: [512, 256, 512], dtype: bf16}
+  - {name: norm, time: 44 us, operator: normalisation}
+"""
 MODEL = """\
 schema: 1
 name: tiny
@@ -87,13 +123,14 @@ head_dim: 64
 ffn: 512
 vocab: 1024
 """
-#: Packaged studies: whatever is right in them takes longer than is agreed to.
-STUDIES = ("t3", "fused", "channels", "cache-policies", "ficco", "bert", "c3-pair", "dma-latte")
+#: Packaged studies, a row or two of each.
+STUDIES = ("t3", "fused", "channels", "cache-policies", "ficco", "bert", "dma-latte")
+STUDIES += ("conccl", "elsewhere", "keep-or-stream", "overlap-in-training")
 SERVING = """\
 schema: 1
 name: kv
 kind: kv_fetch
-node: teaching-4
+node: h200-2
 serving: {prompt_tokens: 64, output_tokens: 2, requests: 2, hit_rate: 0.5}
 """
 
@@ -110,12 +147,26 @@ def trace() -> str:
     return made.text()
 
 
-def short_t3() -> str:
-    """The T3 study with two of its rows and none of its draws: all of them take a minute."""
-    study = yaml.safe_load(text_of(STUDIES_AT / "t3.yaml"))
-    told = study["assumptions"]
-    told["sensitivity"] = dict(list(told["sensitivity"].items())[:1])
-    study["table"], told["draws"] = [study["table"][0], study["table"][4]], 0
+def short(name: str) -> str:
+    """The study of that *name* with a row or two: all of it takes up to minutes."""
+    study = yaml.safe_load(text_of(STUDIES_AT / f"{name}.yaml"))
+    told = study.get("assumptions", {})
+    if name == "t3":
+        told["sensitivity"] = dict(list(told["sensitivity"].items())[:1])
+        study["table"] = [study["table"][0], study["table"][4]]
+    elif name == "fused":
+        study["table"] = [{**study["table"][0], "m": [16384], "k": [8]}]
+    elif name == "cache-policies":
+        study["applications"] = dict(list(study["applications"].items())[:2])
+    elif name == "dma-latte":
+        study["axes"]["task.gather.size"] = ["64 KiB", "1 MiB"]
+    elif name == "elsewhere":
+        study["table"] = [row for row in study["table"] if row["study"] == "dma-latte"][:1]
+    elif name == "conccl":
+        study["scenarios"] = study["scenarios"][:1]
+        del study["band"], study["pool"]
+    if "draws" in told:
+        told["draws"] = 0
     return yaml.safe_dump(study, sort_keys=False)
 
 
@@ -133,8 +184,18 @@ def good() -> dict[str, bytes]:
         .replace("gpu: teaching", "gpu: gpu.yaml")
     )
     record = json.loads((ROOT / "validation/data/h200/power-run1.jsonl").read_text().split("\n")[0])
+    words = ("run", "gemm-beside-all-gather", "--node", "teaching-4", "--json")
+    run = json.loads(CliRunner().invoke(app, words).stdout)
+    row = {"suite": record["suite"], "id": record["id"], "metric": "power", "name": "gemm"}
     texts = {
         "pair.yaml": PAIR,
+        "mesh.yaml": MESH,
+        "config.json": json.dumps(CONFIG, indent=2),
+        "configured.yaml": ITERATION.replace("tiny.yaml", "config.json"),
+        "side.yaml": SIDE,
+        "before.json": json.dumps(run),
+        "run.json": json.dumps(run, indent=2),
+        "figures.json": json.dumps({"cases": [{**row, "predicted_w": 500.0}]}),
         "program.yaml": PROGRAM,
         "study.yaml": STUDY,
         "kv.yaml": SERVING,
@@ -142,18 +203,21 @@ def good() -> dict[str, bytes]:
         "tiny.yaml": MODEL,
         "trace.json": trace(),
         "host.jsonl": json.dumps({"host": [HOST, {**HOST, "rank": 1}]}) + "\n",
-        **{f"{name}.yaml": text_of(STUDIES_AT / f"{name}.yaml") for name in STUDIES},
-        "t3.yaml": short_t3(),
+        **{f"{name}.yaml": short(name) for name in STUDIES},
         "node.yaml": node,
         "gpu.yaml": (hardware / "teaching.yaml").read_text(),
         "model.yaml": next((ROOT / "workloads" / "models").glob("*.yaml")).read_text(),
         "bounds.yaml": (ROOT / "validation" / "bounds.yaml").read_text(),
         "plan.yaml": (ROOT / "validation" / "probe" / "plans" / "quick.yaml").read_text(),
         "records.jsonl": json.dumps(record) + "\n",
-        "results.json": json.dumps({"name": "x", "rows": [{"a.b": 1, "wall_s": 2.0}] * 2}),
+        "streams.jsonl": text_of(ROOT / "validation/data/h200/calibration-run1.jsonl"),
+        "results.json": json.dumps(
+            {"name": "x", "rows": [{"a.b": n, "wall_s": 2.0 - n} for n in (0, 1)]}
+        ),
         "done/_sweep.json": json.dumps({"version": 1, "points": 2, "hashes": {}}),
         "done/results.parquet": "PAR1 no more",
     }
     files = {name: text.encode() for name, text in texts.items()}
+    files |= {"step.json.gz": gzip.compress(files["trace.json"])}
     files |= {"step.et": (LOGS / "chakra_fsdp_h200x2" / "step2.0.et").read_bytes()}
     return files | {path.name: path.read_bytes() for path in LOGS.iterdir() if path.is_file()}

@@ -46,26 +46,38 @@ WORDS = (
 )
 #: No command: what the laboratory is told by a browser, its query made of options of ``run``.
 LAB = "laboratory"
+STEPS = ("iteration.yaml", "mesh.yaml", "configured.yaml")
+#: Files that another one names: where it stands in a command, the mistake is in this one.
+BEHIND = {"done": "done/results.parquet", "configured.yaml": "config.json"}
 #: Command -> the kinds of files it takes first, and words that it needs beside.
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
-    "run": (("pair.yaml", "program.yaml", "iteration.yaml"), ""),
-    "compare": (("pair.yaml", "iteration.yaml"), "--strategies base,conccl"),
-    "explain": (("pair.yaml", "iteration.yaml"), ""),
-    "show": (("pair.yaml", "node.yaml", "study.yaml", "kv.yaml", "model.yaml", "tiny.yaml"), ""),
+    "run": (("pair.yaml", "program.yaml", *STEPS), ""),
+    "run iteration.yaml --measured": (("trace.json",), ""),
+    "run pair.yaml --against": (("run.json", "node.yaml"), ""),
+    "compare": (("pair.yaml", *STEPS), "--strategies base,conccl"),
+    "explain": (("pair.yaml", *STEPS), ""),
+    "advise": (("pair.yaml", *STEPS, "trace.json"), "--node h200-2"),
+    "diff": (("run.json", "results.json", "pair.yaml"), ""),
+    "diff before.json": (("run.json",), ""),
+    "diff step.json.gz": (("trace.json",), "--node h200-2"),
+    "new node --like": (("node.yaml",), "mine"),
+    "show": (("pair.yaml", "node.yaml", "study.yaml", "kv.yaml", "model.yaml", "config.json"), ""),
     "sweep": (("study.yaml",), "--jobs 1"),
     "study": (("study.yaml", "kv.yaml", *(f"{name}.yaml" for name in STUDIES)), "--jobs 1"),
-    "sensitivity": (("pair.yaml",), "--jobs 1 --samples 2 --top 0"),
+    "sensitivity": (("pair.yaml",), "--node h200-2 --jobs 1 --samples 2 --top 0"),
     "optimise": (("study.yaml",), "--jobs 1"),
     "plot": (("results.json", "done"), ""),
-    "validate": (("records.jsonl",), "--node teaching-4 --jobs 1"),
+    "validate": (("records.jsonl",), "--jobs 1"),
     "validate --bounds": (("bounds.yaml",), "records.jsonl --jobs 1"),
+    "validate records.jsonl --jobs 1 --against": (("figures.json",), ""),
     "calibrate": (("node.yaml",), "--data records.jsonl"),
+    "calibrate h200-2 --only h200_streams --data": (("streams.jsonl",), ""),
     "import --node teaching-4": (("log", "trace.json"), ""),
     "import --as workload --node h200-2": (("trace.json", "step.et"), "--out step.yaml"),
+    "import step.et --as workload --node h200-2 --side": (("side.yaml",), "--out step.yaml"),
     "import --as host --node h200-2": (("host.jsonl",), ""),
-    LAB: (("pair.yaml", "iteration.yaml", "node.yaml"), ""),
+    LAB: (("pair.yaml", *STEPS, "node.yaml"), ""),
     "probe run": (("plan.yaml",), "--dry-run --node x --out probe"),
-    "probe show": (("plan.yaml",), ""),
     "upgrade": (("node.yaml", "gpu.yaml"), ""),
     "schema": (("node",), ""),
     "list": (("nodes",), ""),
@@ -106,11 +118,12 @@ def _case(chance: random.Random, command: str) -> Case:
     if name == "log":
         name = chance.choice(sorted(path.name for path in LOGS.iterdir()))
     words, target = [*command.split(), name, *more.split()], name
+    if command == "diff":
+        words.append(name)
     if chance.random() < 0.3 and name == "pair.yaml":
         words += ["--node", "node.yaml"]
         target = chance.choice(["node.yaml", "gpu.yaml"])
-    if name == "done":
-        target = "done/results.parquet"
+    target = BEHIND.get(target, target)
     if chance.random() < 0.35 or target not in files:
         words += _option(chance, command)
     if target in files and chance.random() < 0.8:
@@ -153,6 +166,9 @@ def _broken(chance: random.Random, name: str, data: bytes) -> bytes:
         tree = deepcopy(_tree(name, data))
         for _ in range(chance.choice((1, 1, 1, 3))):
             _spoil(chance, tree)
+        if name.endswith(".jsonl"):
+            lines = "\n".join([json.dumps(line, default=str) for line in tree])
+            return lines.encode("utf-8", "surrogatepass")
         text = (
             json.dumps(tree, default=str)
             if chance.random() < 0.8
@@ -166,6 +182,8 @@ def _broken(chance: random.Random, name: str, data: bytes) -> bytes:
 
 @cache
 def _tree(name: str, data: bytes) -> object:
+    if name.endswith(".jsonl"):
+        return [json.loads(line) for line in data.splitlines()]
     return yaml.load(data, yaml.CSafeLoader) if name.endswith(".yaml") else json.loads(data)
 
 

@@ -57,7 +57,9 @@ class Batch:
 
 @dataclass(slots=True, eq=False)
 class Grid:
-    """A launched kernel. *placed(batch)*: it has room; *cut()*: shorten long batches."""
+    """A launched kernel. *placed(batch)*: it has room; *cut()*: shorten long batches, None where it
+    never has any. *foldable*: it has them of the dispatcher alone.
+    """
 
     name: str
     shape: GridShape
@@ -65,7 +67,7 @@ class Grid:
     priority: int
     foldable: bool
     placed: Callable[[Batch], None]
-    cut: Callable[[], None]
+    cut: Callable[[], None] | None
     turns: list[EngineTurns] = field(default_factory=list)  # of each group of engines
     number: int = -1  # for the residency, once it has room
     pointer: int = 0  # places of each die's order dispatched
@@ -111,7 +113,7 @@ class Dispatcher:
         ]
         self.launched = 0
         self._waiting = Waiting[Grid]()
-        self._resident: dict[Grid, None] = {}
+        self._long: dict[Grid, None] = {}  # resident ones that may have several rounds ahead
         self._copies: Counter[Claim] = Counter()  # most grids at once with this claim
         self._free: dict[Claim, list[int]] = {}  # numbers of those that have ended
         self._fills = 0
@@ -175,7 +177,7 @@ class Dispatcher:
             grid.resident -= group.multiplicity * count
             self.residency.vacate(group, grid.number, grid.shape.cluster, count)
         if not grid.resident:
-            self._resident.pop(grid, None)
+            self._long.pop(grid, None)
         self._cut_others(grid)  # they may use the room now
         self.fill(behind=grid)
 
@@ -212,14 +214,16 @@ class Dispatcher:
         )
 
     def _cut_others(self, but: Grid) -> None:
-        for grid in list(self._resident):
-            if grid is not but:
+        for grid in list(self._long):
+            if grid is not but and grid.cut:
                 grid.cut()
 
     def _kept(self, grid: Grid, behind: Grid | None) -> float:
         """LDS of a unit with *grid* that others have, in the mean, or had until workgroups *behind*
         which it waited ended: a unit divides its memory anew when it is empty.
         """
+        if not self.residency.has_lds:
+            return 0.0
         beside = self.residency.lds_beside
         sums = [g.multiplicity * beside(g, grid.number) for g in self.groups]
         kept = sum(sums) / max(1, self.units(grid))
@@ -258,13 +262,14 @@ class Dispatcher:
             if newcomer:
                 self._give_back_number(grid)
             return
-        self._resident[grid] = None
         batch = Batch(
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
         batch.kept = self._kept(grid, behind)
         if alone and grid.foldable and not others_wait:
             (self._take_rounds_along if self.in_order else self._repeat_round)(grid, batch, rooms)
+        if grid.cut and (batch.rounds > 1 or not grid.foldable):
+            self._long[grid] = None
         self._sort_in(grid)
         grid.placed(batch)
 

@@ -177,7 +177,7 @@ class Kernel:
         self.dispatcher = context.dispatcher(gpu, task)
         ahead = spec.fold_rounds and spec.schedule == "one_per_tile"
         ahead = ahead and (self.dispatcher.in_order or spec.fold_any_order)
-        calls = self._placed, self._cut
+        calls = self._placed, self._cut if ahead or spec.schedule in POOLED else None
         self.grid = Grid(task, self.shape, spec.claim, planned.priority, ahead, *calls)
         self.concurrent = self._expected()
         self.most, self.per_unit, self.all_units = self._idle()
@@ -210,8 +210,6 @@ class Kernel:
 
     def _cut(self) -> None:
         """Another grid waits: keep only the round in progress of each multi-round segment."""
-        if self.spec.schedule not in ("one_per_tile", *POOLED):
-            return
         for cohort in self.active:
             if cohort.rounds <= 1 or cohort.flow is None:
                 continue

@@ -7,6 +7,7 @@ the engines with most room, and leave those with most of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
@@ -85,6 +86,7 @@ class Residency:
         """
         self.unit, self.share = unit, take_equally if in_turns else take_from_fullest
         self.claims: list[Claim] = []
+        self.has_lds = False  # of any grid
         self._numbers: dict[tuple[Claim, int], int] = {}
         self._fits: dict[tuple[int, Residents], int] = {}
         self._states: dict[tuple[tuple[State, int], ...], int] = {}
@@ -99,6 +101,7 @@ class Residency:
         number = self._numbers.setdefault((claim, copies), len(self.claims))
         if number == len(self.claims):
             self.claims.append(claim)
+            self.has_lds |= claim.lds > 0
         return number
 
     def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
@@ -139,22 +142,20 @@ class Residency:
         """Units of one engine of *group* that have workgroups of grid *number*."""
         key = (self._state(group), number)
         if key not in self._with:
-            self._with[key] = sum(
-                count
-                for (_, residents), count in group.units.items()
-                if any(of == number for of, _ in residents)
-            )
+            held = [n for (_, here), n in group.units.items() if _count(here, number)]
+            self._with[key] = sum(held)
         return self._with[key]
 
     def lds_beside(self, group: EngineGroup, number: int) -> float:
         """LDS that other grids have of one engine's units that have workgroups of grid *number*."""
         key = (self._state(group), number)
         if key not in self._lds:
-            self._lds[key] = sum(
-                count * sum(self.claims[of].lds * each for of, each in residents if of != number)
-                for (_, residents), count in group.units.items()
-                if any(of == number for of, _ in residents)
-            )
+            claims, beside = self.claims, 0.0
+            for (_, residents), count in group.units.items():
+                if _count(residents, number):
+                    lds = [claims[of].lds * each for of, each in residents if of != number]
+                    beside += count * sum(lds)
+            self._lds[key] = beside
         return self._lds[key]
 
     def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
@@ -280,12 +281,12 @@ class Residency:
     def _vacate(self, group: EngineGroup, number: int, cluster: int, workgroups: int) -> int:
         kept, left, here = dict[State, int](), dict[State, int](), 0
         for state, units in group.units.items():
-            count = next((count for n, count in state[1] if n == number), 0)
+            count = _count(state[1], number)
             if not count:
                 kept[state] = units
                 continue
             here += count * units
-            without = (state[0], tuple(each for each in state[1] if each[0] != number))
+            without = (state[0], tuple([each for each in state[1] if each[0] != number]))
             left[without] = left.get(without, 0) + units
         if workgroups == here:  # all of the grid
             group.units = _merged(kept, left)
@@ -310,9 +311,7 @@ class Residency:
     def _take_off(self, group: EngineGroup, number: int, label: int, workgroups: int) -> None:
         """Take *workgroups* of grid *number* off the fullest units of engine *label*."""
         while workgroups > 0:
-            held = [
-                s for s in group.units if s[0][1] == label and any(n == number for n, _ in s[1])
-            ]
+            held = [s for s in group.units if s[0][1] == label and _count(s[1], number)]
             state = max(held, key=_filled)
             residents = dict(state[1])
             count, times = min(workgroups, group.units[state]), 1
@@ -323,9 +322,16 @@ class Residency:
             workgroups -= times * count
 
 
+def _count(residents: Residents, number: int) -> int:
+    """Workgroups of grid *number* among *residents*."""
+    place = bisect_left(residents, (number, 0))
+    here = residents[place : place + 1]
+    return here[0][1] if here and here[0][0] == number else 0
+
+
 def _filled(state: State) -> int:
     """Workgroups on a unit in *state*."""
-    return sum(count for _, count in state[1])
+    return sum([count for _, count in state[1]])
 
 
 def _shift(group: EngineGroup, source: State, target: State, count: int) -> None:
@@ -343,4 +349,4 @@ def _merged(kept: dict[State, int], changed: dict[State, int]) -> dict[State, in
 
 
 def _packed(residents: dict[int, int]) -> Residents:
-    return tuple(sorted((number, count) for number, count in residents.items() if count))
+    return tuple(sorted([here for here in residents.items() if here[1]]))
