@@ -38,7 +38,7 @@ from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_valu
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
-from c3sim.strategies.rewrites import collectives
+from c3sim.strategies.rewrites import baseline, collectives, movable
 from c3sim.strategies.table import STRATEGIES, best_candidate, best_workload, strategy_name
 
 
@@ -264,6 +264,8 @@ def changes_of(workload: Described, node: Node, strategy: str) -> Change:
         built = written(built)
         if strategy == "as_written" or (planned.in_turns and not collectives(built)):
             return built  # a part without collectives, as the copy to the next stage
+        if planned.in_turns and strategy.startswith("conccl") and not movable(built, node):
+            return baseline(built, node)  # what engines can carry is in another part
         return best_workload(chosen(), built, node)
 
     return change

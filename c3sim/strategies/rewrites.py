@@ -109,15 +109,20 @@ def on_dma(workload: Workload, node: Node) -> Workload:
     """Collectives on DMA engines; those that *node*'s engines cannot reduce stay where they are.
     Raises InputError where all would stay.
     """
-    names, staying = collectives(workload), reduced(workload, node)
-    if names and len(staying) == len(names):
+    names, moving = collectives(workload), movable(workload, node)
+    if names and not moving:
         op, allowed = collective_of(workload, names[0]).op, ", ".join(DMA_OPERATIONS)
         message = f"DMA engines copy and cannot reduce, so not {op!r}; allowed: {allowed}"
         raise InputError(message, f"tasks.{names[0]}.op")
     fields = ("channels", "algorithm", "protocol", "by")
     change = {"backend": "dma", **dict.fromkeys(fields)}
-    moving = (name for name in names if name not in staying)
     return with_tasks(workload, dict.fromkeys(moving, change))
+
+
+def movable(workload: Workload, node: Node) -> tuple[str, ...]:
+    """Collectives that the DMA engines of *node* can carry."""
+    staying = reduced(workload, node)
+    return tuple(name for name in collectives(workload) if name not in staying)
 
 
 def reduced(workload: Workload, node: Node) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ page of ``docs/`` that explains it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -145,8 +146,8 @@ def _metrics(target: Target) -> list[str]:
 
 def _mistakes(file: BoundsFile) -> Iterator[tuple[str, str]]:
     """Mistakes that types cannot express: (message, path)."""
-    known = [metric for target in file.targets.values() for metric in _metrics(target)]
-    for name in sorted({name for name in known if known.count(name) > 1}):
+    known = Counter([metric for target in file.targets.values() for metric in _metrics(target)])
+    for name in sorted([name for name, times in known.items() if times > 1]):
         yield f"metric {name!r} has two targets; each may have one", "targets"
     limits: list[tuple[str, Target | Override]] = [
         (f"targets.{name}", each) for name, each in file.targets.items()

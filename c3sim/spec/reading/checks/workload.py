@@ -7,6 +7,7 @@ It needs no node; what a node has to offer is checked in :mod:`c3sim.spec.readin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from c3sim.errors import InputError, InputErrors
@@ -93,9 +94,9 @@ def _awaits_errors(task: Task, workload: Workload, path: str) -> Iterator[InputE
 
 
 def _order_errors(workload: Workload) -> Iterator[InputError]:
-    order, path = workload.host.order, "host.order"
-    yield from _unknown_names(order, "task", workload.tasks, path)
-    for name in sorted({name for name in order if order.count(name) > 1}):
+    order, path = Counter(workload.host.order), "host.order"
+    yield from _unknown_names(workload.host.order, "task", workload.tasks, path)
+    for name in sorted([name for name, times in order.items() if times > 1]):
         yield InputError(f"task {name!r} is named twice; each task is launched once", path)
     for name in workload.tasks if order else ():
         if name not in order:
