@@ -174,6 +174,18 @@ def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def answers(record: dict) -> dict[str, str]:
+    """What c3sim printed before: a run, and figures of *record*."""
+    words = ("run", "gemm-beside-all-gather", "--node", "teaching-4", "--json")
+    run = json.loads(CliRunner().invoke(app, words).stdout)
+    row = {"suite": record["suite"], "id": record["id"], "metric": "power", "name": "gemm"}
+    return {
+        "before.json": json.dumps(run),
+        "run.json": json.dumps(run, indent=2),
+        "figures.json": json.dumps({"cases": [{**row, "predicted_w": 500.0}]}),
+    }
+
+
 @cache
 def good() -> dict[str, bytes]:
     """Files that are right, by name."""
@@ -184,18 +196,13 @@ def good() -> dict[str, bytes]:
         .replace("gpu: teaching", "gpu: gpu.yaml")
     )
     record = json.loads((ROOT / "validation/data/h200/power-run1.jsonl").read_text().split("\n")[0])
-    words = ("run", "gemm-beside-all-gather", "--node", "teaching-4", "--json")
-    run = json.loads(CliRunner().invoke(app, words).stdout)
-    row = {"suite": record["suite"], "id": record["id"], "metric": "power", "name": "gemm"}
     texts = {
         "pair.yaml": PAIR,
         "mesh.yaml": MESH,
         "config.json": json.dumps(CONFIG, indent=2),
         "configured.yaml": ITERATION.replace("tiny.yaml", "config.json"),
         "side.yaml": SIDE,
-        "before.json": json.dumps(run),
-        "run.json": json.dumps(run, indent=2),
-        "figures.json": json.dumps({"cases": [{**row, "predicted_w": 500.0}]}),
+        **answers(record),
         "program.yaml": PROGRAM,
         "study.yaml": STUDY,
         "kv.yaml": SERVING,
