@@ -1,6 +1,6 @@
 """Compares predictions of kernels, pairs and steps on an H100 and an H200 with the runs.
 
-python tools/compare_what_if.py what-if [--rows]      (or what-if-2, what-if-3)
+python tools/compare_what_if.py what-if [--rows]      (or what-if-2 to what-if-4)
 
 Levels of each machine, and the ratio H100 to H200, the H100 from its data sheet; over rows that two
 runs repeat within 10 %. Steps were run once, by the first two plans. *rows*: each row as well.

@@ -26,6 +26,9 @@ from c3sim.spec.workload import Workload
 
 CALLS = 16
 MIB = 1 << 20
+#: FLOP of a compute unit in a cycle, in which it looks up one line of L1: the lanes of a transpose
+#: read a line each (counters of one H200: 2 GB of L2 reads for 134 MB).
+LOOKED_UP = 256.0
 #: Tensors that it reads and writes.
 MOVED = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}
 #: Of each row what tells it from others.
@@ -107,7 +110,8 @@ def _elementwise(o: OperatorSet, name: str, n: float) -> Op:
     if name == "silu-strided":
         return o.elementwise(name, n / 2, 1, 1, strided=True, flops=parts.activation_flops)
     if name in ("transpose", "heads"):
-        return o.elementwise(name, n, 1, 1, strided=True)
+        apart = o.parts.strided_flops + LOOKED_UP if name == "transpose" else 0.0
+        return o.elementwise(name, n, 1, 1, strided=True, flops=apart)
     if name == "gelu":
         return o.elementwise(name, n, 1, 1, flops=parts.activation_flops)
     if name == "silu":

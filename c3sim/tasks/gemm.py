@@ -26,6 +26,7 @@ from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.stores import sight_time
+from c3sim.models.unit_port import moved_per_cycle
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -244,6 +245,7 @@ class _TileRate:
     clocked: float  # share of that which follows the clock
     prologue: float  # s at full clock
     waiting: float  # s of what comes from memory, when nobody else asks for any
+    first: float  # s per tile of the prologue of the first one, which no other tile's loads hide
     burst: float  # load of memory by workgroups that started together
     asked: float  # s of all that memory gives, of what runs at once
     storing: float  # s in which the results leave the unit
@@ -262,7 +264,8 @@ class _TileRate:
         others = max(0.0, load - self.asked / (alone + waiting))
         missing = waiting / served_share(self.burst + others, self.softness)
         working = per_unit * hypot(issue, feed / memory) + begin
-        time = max(working, missing) + min(working, missing) / self.hidden
+        begun = missing + self.first / clock
+        time = max(working, begun) + min(working, missing) / self.hidden
         return self.speed / max(time, per_unit * self.storing / (clock * memory))
 
 
@@ -290,6 +293,9 @@ class _Tiles:
         self.served: tuple[Served, ...] = ()
         if task.lines:
             self.served = self._followed()
+        # bandwidth of memory that a byte takes beside itself: tiles read rows that are far apart
+        self.ported = self.spec.compute_units.port is not None
+        self.idle = 1.0 / self.library.memory_efficiency - 1.0 if self.ported else 0.0
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
@@ -304,9 +310,8 @@ class _Tiles:
         if added_to:
             from_hbm += added_to * (1.0 - self._kept(traffic, concurrent / compute))
         moved = self._moved(traffic, from_hbm, added_to)
-        unit_rate = spec.compute_units.read_bandwidth * spec.clock.maximum
-        demanded = unit_rate * self.library.memory_efficiency / per_unit  # B/s of a workgroup
-        burst = concurrent * demanded / memory_given(spec, 0.0)
+        demanded, given = self._asked(per_unit), memory_given(spec, 0.0) / (1.0 + self.idle)
+        burst = concurrent * demanded / given
         memory_time = self.context.machine.memory_time(moved, self.name)
         # the operands that come through the caches; the others are in `missing`
         feed = plan.feed * max(0.0, 1.0 - operands / (traffic.l2 - traffic.written))
@@ -317,6 +322,7 @@ class _Tiles:
             clocked=plan.clocked,
             prologue=plan.prologue,
             waiting=from_hbm / demanded,
+            first=plan.prologue * min(1.0, concurrent / plan.tiles) if self.ported else 0.0,
             burst=burst,
             asked=task.speed * concurrent * memory_time,
             storing=self._storing(traffic.written),
@@ -325,6 +331,16 @@ class _Tiles:
             speed=task.speed,
         )
         return TileCost(rate=rate, traffic=moved)
+
+    def _asked(self, per_unit: float) -> float:
+        """B/s that a workgroup asks memory for: where a unit's port is described, with its stages
+        of operands under way; else the part of a stream that it was fitted to.
+        """
+        units, clock = self.spec.compute_units, self.spec.clock.maximum
+        if units.port is None:
+            return self.library.memory_efficiency * units.read_bandwidth * clock / per_unit
+        loads = min(units.lds, per_unit * self.plan.lds)
+        return moved_per_cycle(units, loads, 0.0) * clock / per_unit
 
     def _storing(self, written: float) -> float:
         """Seconds in which *written* bytes leave a compute unit at full clock."""
@@ -384,7 +400,7 @@ class _Tiles:
             cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2 + added_to,
             hbm_read=from_hbm,
             hbm_write=traffic.written,  # as much arrives as is forwarded
-            hbm_busy=(cost - 1.0) * traffic.written,
+            hbm_busy=(cost - 1.0) * traffic.written + from_hbm * self.idle,
             ports=tuple((hop, forwarded) for hop in way),
             core_energy=self.plan.flops_per_tile * self.flop_energy,
             inserted=from_hbm + traffic.written * self.results_stay,
