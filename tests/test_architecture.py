@@ -79,7 +79,7 @@ OFFERED = (
 LONG_FUNCTIONS: set[str] = {
     "benchmarks/simgrid_ends.py main",
     "c3sim/engine/compiled/fill.py _fill",
-    "c3sim/engine/sharing.py solve",
+    "c3sim/engine/sharing.py fill",
     "c3sim/importers/blas_bench.py _add",
     "c3sim/importers/collector.py add",
     "c3sim/importers/workloads/build.py build",

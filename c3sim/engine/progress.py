@@ -1,21 +1,24 @@
 """Remaining work, rates and ends of flows. It is told the time and keeps no clock.
 
-- Rates are solved (:func:`c3sim.engine.sharing.solve`) only for flows that are connected, through
-  shared capacities or domains, to something that changed. The cost follows the size of the
-  connected set, not the number of flows.
+- A capacity is *scarce* if its users at their caps would leave nothing of it. The others have no
+  say, and connect nobody: what is solved (:func:`c3sim.engine.sharing.fill`) are flows that share
+  scarce capacities with something that changed. All others that something changed for are at their
+  caps.
+- States are evaluated where members came or went, caps where the state is another one, capacities
+  where users or their caps are. The cost follows what changed, not the number of flows.
 - Ends wait in a heap. The entry of a flow whose end has moved is dropped when it comes up.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
 
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
-from c3sim.engine.sharing import Demand, solve
+from c3sim.engine.sharing import LEFT_OVER, Demand, fill
 
 SAME_INSTANT = 1e-12  # relative
 
@@ -34,8 +37,9 @@ class Progress:
         self._given: list[float] = []  # the values, after their rules
         self._rules: dict[int, CapacityRule] = {}
         self._domains: dict[Hashable, DomainRule] = {}
-        # users of a capacity, members of a domain
-        self._sharing: dict[Hashable, dict[Flow, None]] = {}
+        # users of a capacity, each with the amount it draws; members of a domain
+        self._sharing: dict[Hashable, dict[Flow, float]] = {}
+        self._scarce: set[int] = set()
         self._started = 0
         self._finishes: list[tuple[float, int, Flow]] = []
         self._touched: dict[Flow, None] = {}  # started or changed since the last solve
@@ -62,12 +66,14 @@ class Progress:
         self._started += 1
         uses = self._uses(flow.amounts)
         flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, uses)
-        flow.places = tuple(index for index, _ in uses)
+        flow.places = tuple([index for index, _ in uses])
+        for index, amount in uses:  # a flow may draw on a capacity twice
+            users = self._sharing[index]
+            users[flow] = users.get(flow, 0.0) + amount
         if flow.domain is not None:
             flow.places += (flow.domain,)
+            self._sharing[flow.domain][flow] = 0.0
         self.flows[flow] = None
-        for place in flow.places:
-            self._sharing[place][flow] = None
         self._touched[flow] = None
 
     def remove(self, flow: Flow) -> None:
@@ -75,7 +81,7 @@ class Progress:
         flow.finish = math.inf
         self._touched.pop(flow, None)
         for place in flow.places:
-            self._sharing[place].pop(flow, None)  # a flow may draw on a capacity twice
+            self._sharing[place].pop(flow, None)
             self._left[place] = None
 
     def settle(self, flow: Flow, now: float) -> None:
@@ -95,22 +101,26 @@ class Progress:
         self._left[domain] = None
 
     def solve(self, now: float, report: bool = True) -> list[Flow]:
-        """Solve the rates of all flows connected to a change; returns these, in order of starts.
+        """Solve the rates that changes may have moved; returns the flows whose rate, or the state
+        of whose domain, is another one, in order of starts.
 
         Without *report* the list may be left empty.
         """
-        flows, places = self._connected()
-        left, self._left = self._left, {}
-        self._touched.clear()
-        for name, state in self._domains.items():
-            if name in places and (self._sharing[name] or name in left):
-                self.states[name] = state(list(self._sharing[name]))
-        for index, rule in self._rules.items():
-            if index in places and self._sharing[index]:
-                self._given[index] = rule(self._values[index], list(self._sharing[index]))
+        touched, changed = self._touched, {**self._left}
+        self._touched, self._left = {}, {}
+        for flow in touched:
+            changed.update(dict.fromkeys(flow.places))
+        told = self._follow_states(changed)
+        capped = [flow for flow in {**touched, **told} if self._has_other_cap(flow)]
+        scarce = self._follow_values(changed, capped)
+        flows = self._connected({**touched, **dict.fromkeys(capped), **scarce})
         if flows:
-            self._share(flows, now)
-        return flows
+            self.solves += 1
+        for flow, rate in self._rates(flows):
+            if rate != flow.rate or flow in touched:
+                told[flow] = None
+                self._go_on(flow, rate, now)
+        return sorted(told, key=in_order) if report else []
 
     def earliest(self) -> float:
         """When the next flow ends."""
@@ -138,53 +148,94 @@ class Progress:
         """*amounts* by index of the capacity."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 
-    def _connected(self) -> tuple[list[Flow], Collection[Hashable]]:
-        """Flows connected to a change, in order of starts, and the places that they share; all
-        places where all flows are of one domain.
+    def _follow_states(self, changed: Mapping[Hashable, None]) -> dict[Flow, None]:
+        """Evaluate the state of each domain that *changed*; returns the members of those that have
+        another one now.
         """
-        for domain in self._domains:
-            changed = self._touched or domain in self._left
-            if changed and len(self._sharing[domain]) == len(self.flows):
-                return list(self.flows), self._sharing.keys()
-        flows, places = set(self._touched), set(self._left)
-        for flow in self._touched:
-            places.update(flow.places)
-        pending = list(places)
-        while pending and len(flows) < len(self.flows):
-            for flow in self._sharing[pending.pop()].keys() - flows:
-                flows.add(flow)
-                for place in flow.places:
-                    if place not in places:
-                        places.add(place)
-                        pending.append(place)
-        if len(flows) == len(self.flows):
-            return list(self.flows), places
-        return sorted(flows, key=in_order), places
+        told: dict[Flow, None] = {}
+        for name in changed:
+            if name in self._domains:
+                members = self._sharing[name]
+                state = self._domains[name]([*members])
+                if state != self.states[name]:
+                    self.states[name] = state
+                    told.update(dict.fromkeys(members))
+        return told
 
-    def _share(self, flows: list[Flow], now: float) -> None:
-        """Solve one connected set of flows and predict their finishes."""
-        self.solves += 1
-        states = {name: self.states.get(name) for name in {flow.domain for flow in flows}}
-        demands = [
-            Demand(flow.weight, flow.cap(states[flow.domain]), flow.demand.uses)
-            if callable(flow.cap)
-            else flow.demand
-            for flow in flows
-        ]
-        for flow, rate in zip(flows, solve(self._given, demands), strict=True):
-            if flow.settled != now:  # as settle(), without a call
-                flow.remaining -= flow.rate * (now - flow.settled)
-                flow.settled = now
-            flow.rate = rate
-            finish = math.inf
-            if flow.remaining <= 0.0:
-                finish = now
-            elif rate > 0.0:
-                finish = now + flow.remaining / rate
-            if finish != flow.finish:
-                flow.finish = finish
-                if finish < math.inf:
-                    heappush(self._finishes, (finish, flow.serial, flow))
+    def _has_other_cap(self, flow: Flow) -> bool:
+        """True if the cap of *flow* is another one in the state that its domain has now."""
+        if not callable(flow.cap):
+            return False
+        cap, demand = flow.cap(self.states.get(flow.domain)), flow.demand
+        if cap == demand.cap:
+            return False
+        flow.demand = Demand(demand.weight, cap, demand.uses)
+        return True
+
+    def _follow_values(
+        self, changed: Mapping[Hashable, None], capped: Iterable[Flow]
+    ) -> dict[Flow, None]:
+        """Evaluate each capacity that *changed*, or whose users are *capped* otherwise; returns the
+        users of those that are scarce, or were.
+        """
+        places = {each: True for each in changed if isinstance(each, int)}  # others are domains
+        for flow in capped:
+            for index, _ in flow.demand.uses:
+                places.setdefault(index, False)
+        found: dict[Flow, None] = {}
+        for index, other_users in places.items():
+            users = self._sharing[index]
+            if other_users and users and index in self._rules:
+                self._given[index] = self._rules[index](self._values[index], [*users])
+            drawn = sum([amount * flow.demand.cap for flow, amount in users.items()])
+            if not drawn < (1.0 - LEFT_OVER) * self._given[index]:
+                self._scarce.add(index)
+            elif index in self._scarce:
+                self._scarce.remove(index)
+            else:
+                continue
+            found.update(dict.fromkeys(users))
+        return found
+
+    def _connected(self, flows: Mapping[Flow, None]) -> list[Flow]:
+        """*flows* and those that share scarce capacities with them, in order of starts."""
+        found, places = {*flows}, set[int]()
+        pending = [index for flow in flows for index, _ in flow.demand.uses]
+        while pending:
+            index = pending.pop()
+            if index in self._scarce and index not in places:
+                places.add(index)
+                for flow in self._sharing[index].keys() - found:
+                    found.add(flow)
+                    pending += [further for further, _ in flow.demand.uses]
+        return sorted(found, key=in_order)
+
+    def _rates(self, flows: Iterable[Flow]) -> Iterable[tuple[Flow, float]]:
+        """The rate of each of *flows*, which share scarce capacities among themselves alone."""
+        free, sharing, demands = [], [], []
+        for flow in flows:
+            weight, cap, uses = flow.demand
+            uses = tuple([use for use in uses if use[0] in self._scarce])
+            if uses or not (0.0 <= cap < math.inf and 0.0 < weight < math.inf):
+                sharing.append(flow)
+                demands.append(Demand(weight, cap, uses))
+            else:
+                free.append((flow, cap))
+        return [*free, *zip(sharing, fill(self._given, demands), strict=True)]
+
+    def _go_on(self, flow: Flow, rate: float, now: float) -> None:
+        """Let *flow* go on at *rate*, and predict its finish."""
+        self.settle(flow, now)
+        flow.rate = rate
+        finish = math.inf
+        if flow.remaining <= 0.0:
+            finish = now
+        elif rate > 0.0:
+            finish = now + flow.remaining / rate
+        if finish != flow.finish:
+            flow.finish = finish
+            if finish < math.inf:
+                heappush(self._finishes, (finish, flow.serial, flow))
         if len(self._finishes) > 2 * len(self.flows) + 64:
             # one entry per flow, so that the heap does not grow with the number of solves
             ends = [(flow.finish, flow.serial, flow) for flow in self.flows]

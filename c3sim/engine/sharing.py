@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 _RISING = -1.0  # stands for the rate of a flow that is not frozen yet
 _SHRUNK = 1 / 16  # a slope below this share of the last full sum has lost too many digits
-_LEFT_OVER = 1e-9  # share of a capacity that is more than rounding
+LEFT_OVER = 1e-9  # share of a capacity that is more than rounding
 
 
 class Demand(NamedTuple):
@@ -64,6 +64,11 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
             Demand(weight, cap, tuple([use for use in uses if use[0] in scarce]))
             for weight, cap, uses in demands
         ]
+    return fill(capacities, demands)
+
+
+def fill(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
+    """As :func:`solve`, of *demands* on scarce capacities alone."""
     users, slope = _book(capacities, demands)
     left = {c: capacities[c] for c in users}
     full = slope.copy()
@@ -119,7 +124,7 @@ def _scarce(capacities: Sequence[float], demands: Sequence[Demand]) -> set[int] 
             if not (0.0 < amount < infinite and 0 <= c < known and capacities[c] >= 0.0):
                 return None
             drawn[c] += amount * cap
-    scarce = {c for c in drawn if not drawn[c] < (1.0 - _LEFT_OVER) * capacities[c]}
+    scarce = {c for c in drawn if not drawn[c] < (1.0 - LEFT_OVER) * capacities[c]}
     return None if scarce and len(scarce) == len(drawn) else scarce
 
 

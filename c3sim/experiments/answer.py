@@ -35,6 +35,7 @@ from c3sim.experiments.draws import (
     conditions,
     draws_of,
     largest,
+    means_of,
     of_condition,
     of_parameters,
     replay,
@@ -43,7 +44,6 @@ from c3sim.experiments.facts import Screened, Values, conditioned, excluding, sc
 from c3sim.experiments.lost import points_lost
 from c3sim.experiments.pairs import other_means
 from c3sim.experiments.study import Asked, Row, grouped, with_settings
-from c3sim.iterations.described import evaluate
 from c3sim.spec.reading.loading import LoadedNode, load_study
 from c3sim.spec.reading.paths import canonical
 from c3sim.spec.study import Band, Study
@@ -465,8 +465,8 @@ def _tables(
 
 def _fractions(names: Sequence[str], case: Case) -> dict[str, float | None]:
     """Fractions of ideal of *case* under each strategy."""
-    results = {name: evaluate(case.workload, case.node, name) for name in names}
-    return {name: result.fraction_of_ideal for name, result in results.items()}
+    found = means_of([Rerun(case=case, strategies={name: name for name in names})], Draw())[0]
+    return {name: found.get(name) for name in names}
 
 
 def _one_of_each(kept: Sequence[tuple[Case, Outcomes]], names: Sequence[str]) -> list[Rerun]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -30,7 +31,7 @@ from c3sim.experiments.cases import Case
 from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked
 from c3sim.schedules import expanded
-from c3sim.simulation.runs import forget, isolated
+from c3sim.simulation.runs import isolated, of_one_node
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.paths import canonical, convert_value, is_of_workload, set_si
@@ -194,12 +195,12 @@ def replay(
 
 
 def _means(reruns: Sequence[Rerun], draw: Draw) -> Measured:
-    try:
-        return means_of(reruns, draw)
-    except InputError:
-        return ()
-    finally:
-        forget()  # the next draw has another node
+    # one number alone has no say in many runs; where all have moved, none is as before
+    with nullcontext() if len(draw.settings) <= 1 else of_one_node():
+        try:
+            return means_of(reruns, draw)
+        except InputError:
+            return ()
 
 
 def means_of(reruns: Sequence[Rerun], draw: Draw) -> list[Fractions]:

@@ -31,7 +31,7 @@ from c3sim.experiments.cases import Case
 from c3sim.experiments.draws import Draw, Drawing, Nodes, in_si
 from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row
-from c3sim.simulation.runs import forget, isolated
+from c3sim.simulation.runs import isolated, of_one_node
 from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.study import Fact
 from c3sim.strategies.rewrites import reserved
@@ -89,12 +89,11 @@ def screen(
 
 
 def _values(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> Values:
-    try:
-        return values_of(facts, cases, draw)
-    except InputError:
-        return ()
-    finally:
-        forget()  # the next draw has another node
+    with of_one_node():
+        try:
+            return values_of(facts, cases, draw)
+        except InputError:
+            return ()
 
 
 class Screened:
@@ -215,17 +214,16 @@ def _moved(
 def _reached(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw, least: float) -> float:
     """Logarithm of the weight of *draw*; facts stop being asked once it is below *least*."""
     nodes, exponent = Nodes(), 0.0
-    try:
-        for fact in facts:
-            value = _value(fact, cases, draw.settings, nodes)
-            exponent -= 0.5 * distance(fact, value) ** 2
-            if exponent < least:
-                break
-        return exponent
-    except InputError:
-        return -inf
-    finally:
-        forget()
+    with of_one_node():
+        try:
+            for fact in facts:
+                value = _value(fact, cases, draw.settings, nodes)
+                exponent -= 0.5 * distance(fact, value) ** 2
+                if exponent < least:
+                    break
+            return exponent
+        except InputError:
+            return -inf
 
 
 def _exponent(facts: Sequence[Fact], values: Values) -> float:

@@ -3,18 +3,21 @@
 A run is a pure function of the workload, the kinds of sharing taken away, and the numbers that it
 reads of the node (reads.py). It is kept by the text of the first two, with what it read, and holds
 on every node that has the same there. Strategies, isolated times, explanations, draws and studies
-all ask here.
+all ask here. Where every number moves at once, as from draw to draw, no other node can share a run:
+within :func:`of_one_node` runs are known by their very node, and their reads are not watched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
+from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import kind_of
 
@@ -70,6 +73,18 @@ def _place(shape: Shape, node: Node) -> tuple[Shape, Hashable]:
 
 _runs: dict[_Key, _Known] = {}  # the latest last
 _held = 0  # times of tasks in them
+_by_node: dict[tuple[int, _Key], tuple[Node, Run]] | None = None  # within of_one_node
+
+
+@contextmanager
+def of_one_node() -> Iterator[None]:
+    """Within it runs are known by their very node, and forgotten at its end."""
+    global _by_node
+    before, _by_node = _by_node, {}
+    try:
+        yield
+    finally:
+        _by_node = before
 
 
 def run_once(
@@ -83,9 +98,13 @@ def run_once(
     """The run of *workload* on *node*, from memory if it was simulated before; *private* and
     *by_class* as in :func:`simulate`. The *energy* of one that is asked for without is not known.
     """
-    # The parts of a workload that decide its run; names and descriptions do not.
-    conditions = workload.model_dump_json(include={*_CONDITIONS})
-    key = (conditions, private, by_class, energy)
+    key = (_conditions(node, workload), private, by_class, energy)
+    if _by_node is not None:
+        place = id(node), key
+        if place not in _by_node:
+            run = simulate(node, workload, private=private, by_class=by_class, energy=energy)
+            _by_node[place] = node, run  # the node too: its number is not given to another one
+        return _by_node[place][1]
     known = _runs.get(key)
     found = None if known is None else known.get(node)
     if found is None:
@@ -95,6 +114,34 @@ def run_once(
         found = simulate(seen, workload, private=private, by_class=by_class, energy=energy)
         _remember(key, reads.shape(), node, found)
     return found
+
+
+def _conditions(node: Node, workload: Workload) -> str:
+    """The parts of *workload* that decide its run; names and descriptions do not."""
+    without = {"host": {"order"}} if _in_any_order(node, workload) else None
+    return workload.model_dump_json(include={*_CONDITIONS}, exclude=without)
+
+
+def _in_any_order(node: Node, workload: Workload) -> bool:
+    """True if launch order has no say: kernels that are queued before one release, each in a stream
+    of its own on compute units of its own, wait for nothing and for nobody.
+    """
+    host, tasks = workload.host, workload.tasks.values()
+    if host.launch != "queued" or host.release != "event" or host.queues or host.loop:
+        return False
+    seen: set[int] = set()
+    for task in tasks:
+        stream = workload.streams.get(task.stream or "")
+        waits = task.after or task.awaited or task.launch_after or task.repeat > 1
+        masked = stream is not None and stream.compute_units is not None
+        if waits or not masked or not kind_of(task).on_units(task):
+            return False
+        assert stream is not None
+        units = parse_cu_mask(stream.compute_units, node.gpu.compute_unit_count)
+        if not seen.isdisjoint(units):
+            return False
+        seen.update(units)
+    return len({task.stream for task in tasks}) == len(tasks)
 
 
 def _remember(key: _Key, shape: Shape, node: Node, run: Run) -> None:

@@ -45,6 +45,9 @@ class CollectiveKind(EngineKind[Collective]):
         """A reuse predictor knows kernels, and that those of libraries find nothing again."""
         return CacheUse(policy=task.cache, reused=not predicts(gpu) or task.on_engines)
 
+    def on_units(self, task: Collective) -> bool:
+        return not task.on_engines
+
     def payload(self, task: Collective, node: Node) -> float | None:
         """The bytes that have to cross links or NICs, (n-1)/n of its size per GPU, twice that in an
         all-reduce (nccl-tests' bus bytes).

