@@ -28,13 +28,13 @@ from c3sim.evaluation.evaluate import Apart, best_of
 from c3sim.evaluation.losses import overlap
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.experiments.cases import Case
-from c3sim.experiments.points import Settings, node_with
+from c3sim.experiments.points import Settings, node_with, workload_with
 from c3sim.experiments.study import Asked
 from c3sim.schedules import expanded
 from c3sim.simulation.runs import isolated, of_one_node
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.paths import canonical, convert_value, is_of_workload, set_si
+from c3sim.spec.reading.paths import canonical, convert_value, is_of_workload
 from c3sim.spec.study import Alternative, Assumption
 from c3sim.spec.units import format_si
 from c3sim.spec.workload import Workload
@@ -252,10 +252,8 @@ class Nodes:
         if node is None:
             node = node_with(case.node, case.workload, of_node)
             self._known.append((case.node, of_node, node))
-        workload = case.workload
-        for path, value in settings:
-            if is_of_workload(path):
-                _, workload = set_si(node, workload, path, value)
+        of_workload = tuple(pair for pair in settings if is_of_workload(pair[0]))
+        workload = workload_with(node, case.workload, of_workload)
         check_on_node(workload, node)
         return workload, node
 

@@ -169,6 +169,20 @@ def node_with(node: Node, workload: Workload, settings: Settings) -> Node:
     return _set(node, workload, settings)[0]
 
 
+#: By number of the workload, which stands beside it so that no other one gets the number.
+_changed: dict[tuple[int, Settings], tuple[Workload, Workload]] = {}
+
+
+def workload_with(node: Node, workload: Workload, settings: Settings) -> Workload:
+    """*workload* with SI values *settings*, which do not depend on *node*. Raises InputError."""
+    key = id(workload), settings
+
+    def changed() -> tuple[Workload, Workload]:
+        return workload, _set(node, workload, settings)[1]
+
+    return _remembered(_changed, key, changed)[1]
+
+
 def _remembered(memory: dict[Key, Model], key: Key, build: Callable[[], Model]) -> Model:
     """The model for *key*, built where it is not remembered; only the latest are kept."""
     model = memory.get(key)
@@ -193,7 +207,7 @@ def _validated_once(node: Node, settings: Settings) -> Node:
 
     Raises KeyError, TypeError or ValidationError for what only :func:`set_si` can set or explain.
     """
-    data = node.model_dump()
+    data = node.model_dump(exclude_unset=True)
     for path, value in settings:
         if isinstance(value, str):
             raise TypeError(value)

@@ -88,6 +88,7 @@ def is_whole(node: Node, workload: Workload, path: str) -> bool:
     return form.bare is int or (form.unit is not None and form.unit.si == "B")
 
 
+@lru_cache(maxsize=4096)
 def is_of_workload(path: str) -> bool:
     """True if *path* leads into the workload rather than the node."""
     first = canonical(path).split(".")[0]
