@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from c3sim.api import compare, diff, explain, run, study, sweep
+    from c3sim.api import advise, compare, diff, explain, export_trace, run, study, sweep
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
     from c3sim.many import import_trace, optimise, sensitivity, validate
     from c3sim.result import Result
@@ -44,6 +44,7 @@ __all__ = [
     "copy",
     "diff",
     "explain",
+    "export_trace",
     "gemm",
     "hold",
     "import_trace",
@@ -60,7 +61,10 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("advise", "compare", "diff", "explain", "run", "study", "sweep"), "c3sim.api"),
+    **dict.fromkeys(
+        ("advise", "compare", "diff", "explain", "export_trace", "run", "study", "sweep"),
+        "c3sim.api",
+    ),
     **dict.fromkeys(("import_trace", "optimise", "sensitivity", "validate"), "c3sim.many"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(

@@ -56,7 +56,17 @@ if TYPE_CHECKING:
     from c3sim.experiments.sweep import SweepResult
     from c3sim.iterations.result import IterationResult
 
-__all__ = ["advise", "compare", "diff", "explain", "prepare", "run", "study", "sweep"]
+__all__ = [
+    "advise",
+    "compare",
+    "diff",
+    "explain",
+    "export_trace",
+    "prepare",
+    "run",
+    "study",
+    "sweep",
+]
 
 AnyNode = Node | LoadedNode | str | PathLike[str]
 AnyWorkload = Workload | LoadedWorkload | Mapping[str, Any] | str | PathLike[str]
@@ -264,6 +274,31 @@ def _figures(side: Any, node: AnyNode | None) -> dict[str, Any]:
         return saved
     result: Result = run(side, node=node)
     return result.to_dict()
+
+
+def export_trace(
+    workload: AnyRun,
+    path: str | PathLike[str],
+    *,
+    node: AnyNode | None = None,
+    strategy: str = "as_written",
+    set: Settings | None = None,
+) -> list[Path]:
+    """Write a run of *workload* as Chakra traces, one a rank, and return their paths: *path*
+    ``step.et`` gives ``step.0.et``, ``step.1.et``, ... ``import_trace`` reads them back. Of an
+    iteration every layer is run. Raises InputError: DMA programs, or micro batches.
+    """
+    from c3sim.importers.chakra_runs import chakra_traces
+    from c3sim.iterations.described import written_out
+    from c3sim.output.kit.files import write_bytes
+
+    model, target, _ = _prepared(workload, node, set)
+    stem = Path(path)
+    traces = chakra_traces(target, written_out(model, target, strategy))
+    files = [stem.with_name(f"{stem.stem}.{rank}.et") for rank in range(target.ranks)]
+    for file, data in zip(files, traces, strict=True):
+        write_bytes(file, data)
+    return files
 
 
 def sweep(

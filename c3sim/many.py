@@ -105,7 +105,7 @@ def import_trace(
     iteration: int | None = None,
     translate: AnyPath | None = None,
 ) -> Imported:
-    """One iteration of PyTorch profiler traces (a file a rank, or folders of them) as a workload
+    """One iteration of PyTorch profiler or Chakra traces (a file a rank, or folders) as a workload
     that replays it: ``workload`` is what ``c3sim.run`` takes, ``text`` its file, ``replay`` how far
     off it is. *node*: left out, the one that fits the trace; *translate*: another node that the
     workload is for.

@@ -50,7 +50,8 @@ MAY_IMPORT: dict[str, str] = {
     "output.kit": "errors result",
     "experiments": "errors shown spec schedules cachelab models near_memory result spec.reading"
     " machine tasks simulation strategies evaluation inference iterations output.kit",
-    "importers": "errors spec models result spec.reading simulation evaluation output.kit",
+    "importers": "errors spec schedules models result spec.reading simulation evaluation"
+    " output.kit",
     "output": "errors shown spec models result spec.reading machine strategies evaluation"
     " iterations output.kit experiments",
     "api": "errors spec result spec.reading strategies evaluation iterations output.kit experiments"

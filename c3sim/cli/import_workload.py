@@ -88,7 +88,8 @@ def _remarks(found: Imported, out: Path | None) -> list[str]:
     times = (
         f": {built.wall / 1e3:.3f} ms, of which {built.exposed / 1e3:.3f} ms communication alone"
     )
-    lines = [f"{place}{len(built.works)} tasks of {built.iteration}{times if built.timed else ''}"]
+    count = len(built.workload["tasks"])
+    lines = [f"{place}{count} tasks of {built.iteration}{times if built.timed else ''}"]
     lines += [f"guessed: {guess}" for guess in built.guesses]
     lines += found.replay.lines(built)
     if found.moved is not None:
@@ -100,7 +101,7 @@ def _summary(found: Imported, out: Path | None) -> dict[str, Any]:
     built, replay = found.built, found.replay
     return {
         "iteration": built.iteration,
-        "tasks": len(built.works),
+        "tasks": len(built.workload["tasks"]),
         "wall_s": 1e-6 * built.wall if built.timed else None,
         "exposed_s": 1e-6 * built.exposed if built.timed else None,
         "replay_s": 1e-6 * replay.wall,

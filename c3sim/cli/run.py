@@ -33,13 +33,17 @@ if TYPE_CHECKING:
     from c3sim.result import Result
 
 
+CHAKRA = ".et"
+
+
 def run(
     workload: WorkloadName,
     node: NodeName = None,
     strategy: StrategyName = "as_written",
     set_: Settings = None,
     trace: Annotated[
-        str | None, Option(metavar="FILE", help="Write a trace for ui.perfetto.dev.")
+        str | None,
+        Option(metavar="FILE", help="Write a trace for ui.perfetto.dev; .et: Chakra, one a rank."),
     ] = None,
     plot: Annotated[
         str | None,
@@ -78,6 +82,7 @@ def run(
       c3sim run gemm-beside-all-gather --strategy rp:32 --plot timeline.png
       c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.latency='2 us'
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
+      c3sim run llama3-8b-training --node h200-8 --trace step.et
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
       c3sim run llama3-8b-training --node h200-8 --set batch=2
       c3sim run gemm-beside-all-gather --set links.bandwidth='60 GB/s' --against unset
@@ -96,7 +101,9 @@ def run(
     if measured:
         given = replace(given, calibrated=calibrate(given, measured))
     result = _simulated(given, trace=bool(trace or plot))
-    if trace and result.trace is not None:
+    if trace and trace.endswith(CHAKRA):
+        _export(given, trace)
+    elif trace and result.trace is not None:
         from c3sim.output.trace import write_perfetto
 
         write_perfetto(result.trace, trace)
@@ -155,6 +162,21 @@ def _simulated(given: Given, *, trace: bool) -> Result | IterationResult:
             set=given.settings,
             trace=trace,
         )
+
+
+def _export(given: Given, path: str) -> None:
+    """Write Chakra traces of what was *given*."""
+    from c3sim.api import export_trace
+    from c3sim.cli.progress import working
+    from c3sim.errors import InputError
+
+    if given.calibrated:
+        raise InputError("a job that was measured has no Chakra trace", "--trace", path)
+    with working("simulating every layer"):
+        files = export_trace(
+            given.workload, path, node=given.node, strategy=given.strategy, set=given.settings
+        )
+    say(f"wrote {files[0]} to {files[-1].name}, one a rank")
 
 
 def _show(answers: Answers) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Literal
@@ -14,31 +14,40 @@ from typing import Any, Literal
 from pydantic import Field
 
 from c3sim.errors import InputError
+from c3sim.importers.chakra_schema import COLLECTIVES, NODE_TYPES, TYPE_NAMES, messages, unpacked
+from c3sim.importers.kineto import gemm_shape
+from c3sim.importers.traces import classify
 from c3sim.importers.values import dtype_of
 from c3sim.spec.base import Spec
 from c3sim.spec.quantities import Count, Extent, Time
 from c3sim.spec.reading.loading import load_file
 from c3sim.spec.task import DTYPE_BYTES, Dtype, Operator
 
+_RANK = re.compile(r"\.(\d+)\.(?:et|json)(?:\.gz)?$")
 _MARKS = ("ctrlDeps", "dataDeps", "ctrl_deps", "data_deps", "COMP_NODE", "COMM_COLL_NODE")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """*start*, *duration* [us]; *attributes* by name; *awaits*: nodes that it depends on, *callers*
-    among them: those that its control comes from.
+    """*start*, *duration* [us]; *attributes* by name; nodes that it depends on: *data*, and
+    *callers*, those that its control comes from.
     """
 
     id: int
     name: str
     type: str
-    awaits: tuple[int, ...]
+    data: tuple[int, ...]
     callers: tuple[int, ...]
     start: int
     duration: int
     shapes: str
     types: str
     attributes: Mapping[str, Any]
+
+    @property
+    def awaits(self) -> tuple[int, ...]:
+        """All nodes that it depends on."""
+        return (*self.data, *self.callers)
 
     @property
     def on_gpu(self) -> bool:
@@ -68,14 +77,26 @@ def _is_text(head: bytes) -> bool:
     return all(byte >= 32 or byte in b"\t\r\n" for byte in head)
 
 
-def read_nodes(data: bytes, file: str) -> tuple[str, list[Node]]:
-    """Version of the schema and nodes. Raises InputError: no such trace, or cut off."""
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """A trace of one *rank*, None where nothing tells it; *attributes* of its metadata by name."""
+
+    version: str
+    attributes: Mapping[str, Any]
+    nodes: Sequence[Node]
+    rank: int | None
+
+
+def read_graph(data: bytes, file: str) -> Graph:
+    """From unpacked *data*; the rank by metadata, or by a name such as ``step.3.et``. Raises
+    InputError: no such trace, or cut off.
+    """
     text = data.lstrip()[:1] in (b"{", b"[")
-    version, nodes = "", []
+    version, attributes, nodes = "", dict[str, Any](), list[Node]()
     try:
-        for place, message in enumerate(_of_json(data) if text else _of_protobuf(data)):
+        for place, message in enumerate(_of_json(data) if text else unpacked(data)):
             if place == 0 and not hasattr(message, "duration_micros"):
-                version = message.version
+                version, attributes = message.version, _attributes(message)
             else:
                 nodes.append(_node(message))
     except (ValueError, IndexError, RecursionError) as error:
@@ -84,25 +105,9 @@ def read_nodes(data: bytes, file: str) -> tuple[str, list[Node]]:
         raise InputError(f"is no Chakra trace: {type(error).__name__}", file=file) from None
     if not nodes:
         raise InputError("is no Chakra trace: it has no nodes", file=file)
-    return version, nodes
-
-
-def _of_protobuf(data: bytes) -> Iterator[Any]:
-    """The metadata, then nodes: a length of 7 bits a byte, the lowest first, before each."""
-    metadata, node = messages()
-    place, first = 0, True
-    while place < len(data):
-        size = shift = 0
-        while True:
-            byte = data[place]
-            size |= (byte & 127) << shift
-            place, shift = place + 1, shift + 7
-            if byte < 128:
-                break
-        if place + size > len(data):
-            raise ValueError(f"cut off at byte {place}")
-        yield (metadata if first else node).FromString(data[place : place + size])
-        place, first = place + size, False
+    named = _RANK.search(file)
+    rank = attributes.get("rank", int(named[1]) if named else None)
+    return Graph(version=version, attributes=attributes, nodes=nodes, rank=rank)
 
 
 def _of_json(data: bytes) -> Iterator[Any]:
@@ -126,96 +131,27 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         yield from found if isinstance(found, list) else [found]
 
 
-def _node(message: Any) -> Node:
-    attributes = {
+def _attributes(message: Any) -> dict[str, Any]:
+    return {
         each.name: getattr(each, kind)
         for each in message.attr
         if (kind := each.WhichOneof("value")) is not None
     }
+
+
+def _node(message: Any) -> Node:
     return Node(
         id=message.id,
         name=message.name,
         type=NODE_TYPES[message.type] if message.type < len(NODE_TYPES) else NODE_TYPES[0],
-        awaits=(*message.data_deps, *message.ctrl_deps),
+        data=tuple(message.data_deps),
         callers=tuple(message.ctrl_deps),
         start=message.start_time_micros,
         duration=message.duration_micros,
         shapes=message.inputs.shapes,
         types=message.inputs.types,
-        attributes=attributes,
+        attributes=_attributes(message),
     )
-
-
-# The messages of Chakra's ``et_def.proto`` that are read, for the protobuf runtime.
-#
-# Source: chakra/schema/protobuf/et_def.proto of mlc-chakra 1.0.0. Fields that are left out (lists
-# as attributes, tensors) are skipped, as protobuf does with what it does not know.
-
-
-#: Number and name of the node types and collectives.
-NODE_TYPES = (
-    *("INVALID_NODE", "METADATA_NODE", "MEM_LOAD_NODE", "MEM_STORE_NODE", "COMP_NODE"),
-    *("COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"),
-)
-COLLECTIVES = (
-    *("ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL"),
-    *("REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"),
-)
-#: Scalar values of an attribute, in the order of their numbers: 3, 5, 7 ... 31.
-SCALARS = (
-    *("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32"),
-    *("fixed64", "sfixed32", "sfixed64", "bool", "string", "bytes"),
-)
-_PACKAGE = "ChakraProtoMsg"
-_TEXTS = {"name": 1, "doc_string": 2}
-_NODE = (
-    *(("id", 1, "uint64"), ("name", 2, "string"), ("type", 3, ".NodeType")),
-    *(("ctrl_deps", 4, "uint64*"), ("data_deps", 5, "uint64*")),
-    *(("start_time_micros", 6, "uint64"), ("duration_micros", 7, "uint64")),
-    *(("inputs", 8, ".IOInfo"), ("outputs", 9, ".IOInfo"), ("attr", 10, ".AttributeProto*")),
-)
-_MESSAGES = {
-    "AttributeProto": (
-        *((name, number, "string") for name, number in _TEXTS.items()),
-        *((f"{kind}_val", 3 + 2 * place, kind) for place, kind in enumerate(SCALARS)),
-    ),
-    "IOInfo": (("values", 1, "string"), ("shapes", 2, "string"), ("types", 3, "string")),
-    "GlobalMetadata": (("version", 1, "string"), ("attr", 2, ".AttributeProto*")),
-    "Node": _NODE,
-}
-
-
-@cache
-def messages() -> tuple[Any, Any]:
-    """The classes ``GlobalMetadata`` and ``Node``."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    field_of = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="c3sim/et_def.proto", package=_PACKAGE, syntax="proto3"
-    )
-    types = file.enum_type.add(name="NodeType")
-    for number, name in enumerate(NODE_TYPES):
-        types.value.add(name=name, number=number)
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        if name == "AttributeProto":
-            message.oneof_decl.add(name="value")
-        for field, number, kind in fields:
-            plain = kind.rstrip("*")
-            added = message.field.add(name=field, number=number)
-            added.label = field_of.LABEL_REPEATED if kind != plain else field_of.LABEL_OPTIONAL
-            if plain.startswith("."):
-                added.type = field_of.TYPE_ENUM if "Type" in plain else field_of.TYPE_MESSAGE
-                added.type_name = f".{_PACKAGE}{plain}"
-            else:
-                added.type = getattr(field_of, f"TYPE_{plain.upper()}")
-            if name == "AttributeProto" and field not in _TEXTS:
-                added.oneof_index = 0
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    found = message_factory.GetMessageClassesForFiles([file.name], pool)
-    return found[f"{_PACKAGE}.GlobalMetadata"], found[f"{_PACKAGE}.Node"]
 
 
 # Nodes of a Chakra trace as the events of a profiler trace, and what its kernels wait for.
@@ -233,18 +169,19 @@ _OPERATION = {
     "ALL_TO_ALL": "AllToAll",
 }
 _NO_KERNELS = (("Memset", "gpu_memset"), ("Memcpy", "gpu_memcpy"))
+#: Attributes of a node: FLOP, and bytes that it touches.
+COSTS = ("num_ops", "tensor_size")
 SHORTEST = 0.5  # us: durations are in whole ones, and 0 is less than one
-_TYPE_NAMES = {"bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Events:
-    """*awaits*: number of a kernel's event -> those it waits for; *timed*: the trace has start
-    times; *remarks*: what was taken for granted.
+    """*awaits*: number of a kernel's event -> those it waits for, None: the trace has no edges;
+    *timed*: it has start times; *remarks*: what was taken for granted.
     """
 
     events: Sequence[Mapping[str, Any]]
-    awaits: Mapping[int, Sequence[int]]
+    awaits: Mapping[int, Sequence[int]] | None
     timed: bool
     remarks: Sequence[str]
 
@@ -267,6 +204,9 @@ def events_of(nodes: Sequence[Node], side: Side, ranks: int, file: str) -> Event
             "no start times, so nobody knows what ran beside a node: durations are left out (a side"
             " file with durations: alone takes them)"
         )
+    linked = any(awaits.values())
+    if not linked and len(own) > 1:
+        remarks.append("no dependencies between its nodes: work is chained by stream")
     events: list[Mapping[str, Any]] = []
     clock = 0.0
     for node in order:
@@ -282,9 +222,9 @@ def events_of(nodes: Sequence[Node], side: Side, ranks: int, file: str) -> Event
         events += _events(node, _caller(node, by_id), told, side, ranks, *place)
     return Events(
         events=events,
-        awaits={
-            number[each]: [number[other] for other in others] for each, others in awaits.items()
-        },
+        awaits={number[each]: [number[o] for o in others] for each, others in awaits.items()}
+        if linked
+        else None,
         timed=timed,
         remarks=remarks,
     )
@@ -347,22 +287,33 @@ def _events(
     stream = told.stream or str(node.attributes.get("stream", "comm" if moves else "compute"))
     args: dict[str, Any] = {"device": 0, "correlation": number, "External id": number}
     args["stream"] = stream
+    args |= {key: node.attributes[key] for key in COSTS if key in node.attributes}
     name = node.name
     if node.type == "COMM_COLL_NODE" and node.collective in _OPERATION:
         name = f"ncclDevKernel_{_OPERATION[node.collective]}"
         args |= _message(node, told, side, ranks)
     elif moves:
         name = f"nccl {node.name}"
+    shapes, types = _shapes(node, told)
+    product = told.gemm is not None or _multiplies(node, shapes)
+    if product and classify(name).library == "triton":
+        name = f"product {name}"  # a bare word is no name of a kernel here
     common = {"ph": "X", "pid": 0, "ts": start}
     category = next((each for word, each in _NO_KERNELS if name.startswith(word)), "kernel")
     kernel = {**common, "cat": category, "name": name, "dur": duration, "tid": stream, "args": args}
-    shapes, types = _shapes(node, told)
     if not shapes or category != "kernel":
         return [kernel]
-    operator = "aten::mm" if told.gemm else caller
+    operator = "aten::mm" if product else caller
     about = {"External id": number, "Input Dims": shapes, "Input type": types}
     called = {**common, "cat": "cpu_op", "name": operator, "dur": 0.0}
     return [kernel, {**called, "tid": f"node {number}", "args": about}]
+
+
+def _multiplies(node: Node, shapes: Sequence[Any]) -> bool:
+    """True if the FLOP of *node* are those of the product of its first two inputs."""
+    found = gemm_shape(list(shapes), 0, transposed=False)
+    flops = 2 * math.prod(found.values()) if found else 0
+    return flops > 0 and node.attributes.get("num_ops") == flops
 
 
 def _message(node: Node, told: NodeSide, side: Side, ranks: int) -> dict[str, Any]:
@@ -387,7 +338,7 @@ def _shapes(node: Node, told: NodeSide) -> tuple[list[Any], list[str]]:
     """Shapes and types of what goes into *node*."""
     if told.gemm:
         m, n, k = told.gemm
-        return [[m, k], [k, n]], [_TYPE_NAMES.get(told.dtype, told.dtype)] * 2
+        return [[m, k], [k, n]], [TYPE_NAMES.get(told.dtype, told.dtype)] * 2
     return _list(node.shapes), [str(each) for each in _list(node.types)]
 
 

@@ -37,11 +37,6 @@ def read(text: str, given: Given) -> ImportResult:
     sizes = Sizes(collector)
     backend = "rccl" if is_amd(document or {}, events) else "nccl"
     kernel_events = [(index, event) for index, event in enumerate(events) if _is_kernel(event)]
-    for _, event in kernel_events:
-        if classify(str(event.get("name"))).kind == "gemm" and (
-            operator := matrix_operator(_args(event), links)
-        ):
-            links.claim(operator)
     kernels = []
     for index, event in kernel_events:
         try:
@@ -89,7 +84,7 @@ def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
 def _kernel(event: Mapping[str, Any], links: Links, sizes: Sizes, backend: str) -> Kernel:
     start, duration = as_time(event["ts"]), as_time(event["dur"])
     args, name = _args(event), str(event["name"])
-    kind = classify(name) if str(event["cat"]).lower() == "kernel" else classify("")
+    kind = links.kind(event)
     task, gpus, missing = identify(kind, args, links) if kind.kind != "other" else (None, None, "")
     if missing:
         sizes.missing(
@@ -150,6 +145,7 @@ def origin_of(document: Mapping[str, Any], backend: str) -> Origin:
 
 
 Event = Mapping[str, Any]
+Identified = tuple[object, ...]  # of an operator
 MOST_NESTED = 200  # operators in each other; those of frameworks nest some tens deep
 _RUNTIME = ("cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime")
 
@@ -161,12 +157,15 @@ class Links:
         self._launches: dict[int, Event] = {}
         self._operators: dict[int, Event] = {}
         self._threads: dict[tuple[str, str], _Thread] = {}
-        self._claims: Counter[tuple[object, ...]] = Counter()
+        self._gemms: Counter[Identified] = Counter()
         by_thread: dict[tuple[str, str], list[Event]] = {}
+        kernels = []
         for event in events:
             if not isinstance(event, dict):
                 continue
             category, args = str(event.get("cat", "")).lower(), event.get("args")
+            if category == "kernel":
+                kernels.append(event)
             if category in _RUNTIME and (correlation := _number(args, "correlation")):
                 self._launches.setdefault(correlation, event)
             elif category in ("cpu_op", "operator"):
@@ -174,6 +173,34 @@ class Links:
                     self._operators[external] = event
                 by_thread.setdefault(_thread_of(event), []).append(event)
         self._threads = {thread: _Thread(operators) for thread, operators in by_thread.items()}
+        self._only = self._count(kernels)
+
+    def _count(self, kernels: Iterable[Event]) -> set[Identified]:
+        """Count the GEMM kernels of each matrix product; the products with one kernel alone."""
+        every: Counter[Identified] = Counter()
+        for event in kernels:
+            if (operator := matrix_operator(_args(event), self)) is not None:
+                every[_identity(operator)] += 1
+                self._gemms[_identity(operator)] += classify(str(event.get("name"))).kind == "gemm"
+        return {operator for operator, count in every.items() if count == 1}
+
+    def kind(self, event: Event) -> KernelClass:
+        """Class of a kernel, copy or fill: by what was recorded of it, else by its name. The one
+        kernel of a matrix product is its GEMM; one of a collective library is a collective.
+        """
+        if str(event.get("cat", "")).lower() != "kernel":
+            return classify("")
+        name, args = str(event.get("name", "")), _args(event)
+        found = classify(name)
+        recorded = "Collective name" in args or "ccl" in name.lower()
+        if recorded and (data := _recorded(args, self)):
+            op = collective_of(str(data["Collective name"]))
+            library = found.library if found.kind == "collective" else "nccl"
+            return KernelClass("collective", library, op or found.op)
+        operator = matrix_operator(args, self) if found.kind == "other" else None
+        if operator is not None and _identity(operator) in self._only:
+            return KernelClass("gemm")
+        return found
 
     def launch(self, args: Mapping[str, Any]) -> Event | None:
         """The runtime call that launched the kernel with *args*."""
@@ -194,15 +221,9 @@ class Links:
         if thread and start is not None:
             yield from (op for op in thread.around(_time(start, "ts")) if op is not inner)
 
-    def claim(self, operator: Event) -> None:
-        """A GEMM kernel belongs to *operator*."""
-        self._claims[_identity(operator)] += 1
-
-    def claims(self, operator: Event) -> int:
-        """The number of GEMM kernels that belong to *operator*; with one, its shape is the
-        kernel's.
-        """
-        return self._claims[_identity(operator)]
+    def gemms(self, operator: Event) -> int:
+        """The number of GEMM kernels that belong to *operator*, by their names."""
+        return self._gemms[_identity(operator)]
 
 
 class _Thread:
@@ -238,7 +259,7 @@ def _number(args: Any, key: str) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def _identity(operator: Event) -> tuple[object, ...]:
+def _identity(operator: Event) -> Identified:
     """Identity of an operator in a trace: thread, external id, name, start, duration."""
     external = _number(operator.get("args"), "External id")
     times = _time(operator, "ts"), _time(operator, "dur")
@@ -293,9 +314,9 @@ def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
     operator = matrix_operator(args, links)
     if operator is None:
         return _lacks("no matrix product operator is linked to it, so its shape is not known")
-    if (claims := links.claims(operator)) > 1:
+    if (gemms := links.gemms(operator)) > 1:
         what = "the shape is that of all together"
-        return _lacks(f"its operator launched {claims} GEMM kernels; {what}")
+        return _lacks(f"its operator launched {gemms} GEMM kernels; {what}")
     name, inputs = _plain(operator), operator["args"]
     first = _OPERATORS[name]
     shape = gemm_shape(inputs.get("Input Dims"), first, transposed=name == "linear")
@@ -305,7 +326,8 @@ def _gemm(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
         what = "no input shapes and types that make a GEMM (record_shapes=True?)"
         return _lacks(f"operator {name} has {what}")
     tile = {"macro_tile": list(kind.macro_tile)} if kind.macro_tile else {}
-    return {"kind": "gemm", **shape, "dtype": dtype, "library": kind.library, **tile}, None, ""
+    library = {"library": kind.library} if kind.library else {}
+    return {"kind": "gemm", **shape, "dtype": dtype, **library, **tile}, None, ""
 
 
 def gemm_shape(dims: Any, first: int, *, transposed: bool) -> dict[str, int] | None:
@@ -340,7 +362,7 @@ def _is_shape(shape: Any) -> bool:
 
 
 def _collective(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Identity:
-    data = args if "Collective name" in args else _recorded(links.operators(args))
+    data = _recorded(args, links)
     named = str(data.get("Collective name", ""))
     op = collective_of(named) if named else kind.op
     group = data.get("Group size")
@@ -368,12 +390,10 @@ def _collective(kind: KernelClass, args: Mapping[str, Any], links: Links) -> Ide
     return {**task, **({"channels": channels} if channels else {})}, gpus, ""
 
 
-def _recorded(operators: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    for operator in operators:
-        args = operator.get("args")
-        if isinstance(args, Mapping) and "Collective name" in args:
-            return args
-    return {}
+def _recorded(args: Mapping[str, Any], links: Links) -> Mapping[str, Any]:
+    """Record of the collective of a kernel with *args*: its own, else of its innermost operator."""
+    told = (args, *(_args(operator) for operator in links.operators(args)))
+    return next((each for each in told if "Collective name" in each), {})
 
 
 def _workgroups(grid: Any) -> int | None:

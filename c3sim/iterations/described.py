@@ -19,7 +19,7 @@ from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
 from c3sim.iterations.result import IterationResult
-from c3sim.iterations.runs import Change, Numbers, Runs
+from c3sim.iterations.runs import Change, Numbers, Runs, launched
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
@@ -153,6 +153,23 @@ def evaluate(
         name = strategy_name(strategy)
         return result_of(_measured(workload, node, name, trace=trace), name)
     return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
+
+
+def written_out(workload: Workload, node: Node, strategy: str) -> Workload:
+    """Every task that is run of *workload* under *strategy*; of a description all layers. Raises
+    InputError: of a pipeline, which is run in parts.
+    """
+    strategy = strategy_name(strategy)
+    if not isinstance(workload, Described):
+        return best_workload(strategy, workload, node)
+    loaded = with_model(workload.iteration)
+    planned = plan(loaded.iteration, loaded.model, node)
+    if planned.in_turns:
+        message = "micro batches are run in parts, of which no list of tasks is the whole"
+        raise InputError(message, file=workload.name)
+    few = _measured(workload, node, strategy)
+    built = build(planned, planned.own_layers).workload
+    return changes_of(workload, node, strategy)(launched(built, eager=few.host_bound))
 
 
 def explain(

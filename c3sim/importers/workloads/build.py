@@ -45,9 +45,11 @@ class Built:
 
 def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     """*traces* of one job, one a rank. Raises InputError: no such iteration, or too long a one."""
+    if traces[0].written is not None:
+        return _as_written(traces, traces[0].written)
     chosen = [choose(trace, wanted) for trace in traces]
     meetings = None
-    if len(traces) > 1:
+    if len(traces) > 1 and all(trace.timed for trace in traces):
         meetings = meet([own for own, _ in chosen], [trace.works for trace in traces])
     rank = meetings.rank if meetings else 0
     trace, (iteration, _) = traces[rank], chosen[rank]
@@ -73,6 +75,8 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     streams = stream_names(works)
     content = _placed(named, works, streams, host, waits)
     lines = [*guesses.lines(), *_about(trace, host, waits, meetings, len(traces), len(streams))]
+    if len(traces) > 1 and meetings is None:
+        lines.append(_without_times(chosen))
     return Built(
         workload=_workload(content, trace, node, iteration, host, streams, lines),
         works=dict(zip(content, works, strict=True)),
@@ -95,6 +99,27 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
         wall=iteration.wall,
         exposed=exposed(works),
         timed=trace.timed,
+    )
+
+
+def _as_written(traces: Sequence[Trace], workload: Mapping[str, Any]) -> Built:
+    """The workload that c3sim wrote as *traces*, with the times of the run from which it did."""
+    ranks = [choose(trace, None)[0] for trace in traces]
+    start = min(each.start for each in ranks)
+    return Built(
+        workload={"description": "", "host": {}, **workload},
+        works={},
+        notes={},
+        guesses=[],
+        keys={},
+        alone={},
+        iteration=str(workload["name"]),
+        before=0,
+        earliest=0,
+        start=start,
+        wall=max(each.start + each.wall for each in ranks) - start,
+        exposed=exposed(ranks[0].works),
+        timed=traces[0].timed,
     )
 
 
@@ -187,6 +212,13 @@ def _description(guesses: Sequence[str]) -> str:
     if not guesses:
         return "Nothing in it was guessed."
     return "\n".join(["Guessed, or not as in the trace:", *(f"- {each}" for each in guesses)])
+
+
+def _without_times(ranks: Sequence[tuple[Iteration, Any]]) -> str:
+    first, *others = ([work.name for work in each.works] for each, _ in ranks)
+    unlike = sum(names != first for names in others)
+    also = f"; {unlike} others have other kernels" if unlike else ""
+    return f"without start times nobody knows who came last: all do as the first rank{also}"
 
 
 def _about(

@@ -65,16 +65,13 @@ def import_iteration(
     is told what the replay takes, and raises where that is too much; *other*: the node that it is
     translated to behind the replay. Raises InputError or InputErrors.
     """
-    given = read_side(side)
-    built = build(
-        _in_order([_read(path, node, given, large=large) for path in trace_files(paths)]),
-        node,
-        wanted,
-    )
+    given, files = read_side(side), trace_files(paths)
+    traces = [_read(path, node, given, len(files), large=large) for path in files]
+    built = build(_in_order(traces), node, wanted)
     workload = _checked(built, node)
     agree(effort_of(workload, node))
     found = replay(built, workload, node, trace=trace)
-    if built.timed and draws_much(found.run, node):
+    if built.timed and built.works and draws_much(found.run, node):
         first = found.run
         if built.before and at_power_limit(first, node):
             first = _full_clock(built, node)
@@ -101,7 +98,10 @@ def _in_order(traces: Sequence[Trace]) -> list[Trace]:
     ranks = [each.rank for each in traces]
     if len(set(ranks)) < len(ranks):
         numbers = ", ".join(str(rank) for rank in ranks)
-        raise InputError(f"got traces of ranks {numbers}; must be one of each rank of one job")
+        raise InputError(
+            f"got traces of ranks {numbers}; must be one of each rank of one job"
+            " (of Chakra: NAME.RANK.et)"
+        )
     return sorted(traces, key=lambda each: each.rank)
 
 
@@ -149,11 +149,11 @@ def _checked(built: Built, node: Node) -> Workload:
     return workload
 
 
-def _read(path: Path, node: Node, side: Side, *, large: bool) -> Trace:
-    """The trace in one file, of a profiler or of Chakra."""
+def _read(path: Path, node: Node, side: Side, ranks: int, *, large: bool) -> Trace:
+    """The trace in one of *ranks* files, of a profiler or of Chakra."""
     data = read_unpacked(path, large=large)
     if is_chakra(data):
-        return read_chakra(data, path.name, node, side)
+        return read_chakra(data, path.name, node, side, ranks)
     return read_trace(read_log(path, large=large)[0], path.name)
 
 

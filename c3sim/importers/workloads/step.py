@@ -75,7 +75,7 @@ def _of_trace(trace: Trace, wanted: int | None) -> StepTimes:
 def _class(work: Work, trace: Trace) -> str:
     if work.is_collective:
         return COMMUNICATION
-    return "gemm" if work.kind.kind == "gemm" else class_of(work, trace.optimizer)
+    return "gemm" if work.kind.kind == "gemm" else class_of(work, trace.optimizer)[0]
 
 
 def _host(iteration: Iteration, trace: Trace) -> float | None:

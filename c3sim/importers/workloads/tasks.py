@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from c3sim.errors import InputErrors
+from c3sim.importers.chakra import COSTS
 from c3sim.importers.kineto import identify
 from c3sim.importers.values import OP_WORDS
 from c3sim.importers.workloads.alone import Alone
@@ -112,13 +113,21 @@ class Tasks:
             self.guesses.add(f"collectives that the schema lacks are kernels: {missing}")
             return None
         if gpus is not None and gpus != self.node.ranks:
-            self.guesses.add(f"a collective of {gpus} GPUs is taken to be of all {self.node.ranks}")
+            found |= self._in_groups(gpus)
         modelled = self._model({**found, "backend": self.trace.backend})
         if modelled is None:
             self.guesses.add("collectives that the node's library cannot do are kernels")
             return None
         task, model = modelled
         return self._met(work, task, 1e6 * model)
+
+    def _in_groups(self, gpus: int) -> Task:
+        """The field of a collective of fewer GPUs than the node has, if they divide them."""
+        if 1 < gpus < self.node.ranks and self.node.ranks % gpus == 0:
+            self.guesses.add(f"a collective of {gpus} GPUs is of GPUs that follow each other")
+            return {"group": gpus}
+        self.guesses.add(f"a collective of {gpus} GPUs is taken to be of all {self.node.ranks}")
+        return {}
 
     def _met(self, work: Work, task: Task, model: float) -> Task:
         """The time by which its peers came later, and its speed from then on; *model* [us]."""
@@ -187,9 +196,11 @@ class Tasks:
         time = None if alone.time is None else alone.time * 1e-6
         if (copy := self._host_copy(work)) is not None:
             return copy
-        kind = class_of(work, self.trace.optimizer)
+        kind, told = class_of(work, self.trace.optimizer)
         if work.kind.kind == "gemm":
             kind = "gemm"
+        elif not told and work.category == "kernel":
+            self.guesses.add(f"kernels that nothing but their name tells are {kind}")
         share = 1.0 / max(1, self._kernels[_call_of(work)]) if work.operator else 1.0
         cost = cost_of(work, share, time, self.bandwidth)
         if cost.guess:
@@ -205,7 +216,10 @@ class Tasks:
         if cost.flops:
             dtype = "fp16" if "half" in work.name.lower() else "bf16"
             task |= {"flops": round(cost.flops), "on": "matrix", "dtype": dtype}
-            task |= {} if time is not None else {"efficiency": ATTENTION_EFFICIENCY}
+            if time is None and "num_ops" in work.args:
+                self.guesses.add("kernels do the FLOP of their node (num_ops) at the peak")
+            elif time is None:
+                task["efficiency"] = ATTENTION_EFFICIENCY
         return task
 
     def _grid(self, work: Work) -> Task:
@@ -303,16 +317,18 @@ class Cost:
     guess: str = ""
 
 
-def class_of(work: Work, optimizer: Sequence[tuple[float, float]]) -> str:
-    """The operator's class: by the kernel's name, its operators' names, or the optimizer's span."""
+def class_of(work: Work, optimizer: Sequence[tuple[float, float]]) -> tuple[str, bool]:
+    """The operator's class, and True if a record tells it: the optimizer's span or an operator.
+    Else the kernel's name does.
+    """
     if work.called is not None and any(a <= work.called < b for a, b in optimizer):
-        return "optimizer"
-    names = [work.name, *(str(operator.get("name", "")) for operator in work.operators[:3])]
-    for name in names:
+        return "optimizer", True
+    names = [*(str(operator.get("name", "")) for operator in work.operators[:3]), work.name]
+    for place, name in enumerate(names):
         for found, pattern in _CLASSES:
             if pattern.search(name.split("<")[0] if "elementwise_kernel" in name else name):
-                return found
-    return "elementwise"
+                return found, place < len(names) - 1
+    return "elementwise", bool(work.operators)
 
 
 def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> Cost:
@@ -325,6 +341,8 @@ def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> C
         return Cost(read=read, written=float(copied))
     shapes = list(_shapes(work.operator, element_bytes(work.name)))
     if not any(math.prod(shape) for shape, _ in shapes):
+        if any(key in work.args for key in COSTS):
+            return _told(*(float(work.args.get(key, 0)) for key in COSTS))
         return _unknown(work, time, bandwidth)
     sizes = [math.prod(shape) * size for shape, size in shapes]
     # each input is read once, and a result as large as the largest written
@@ -335,6 +353,12 @@ def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> C
     guess = "kernels whose operands are more than memory moves in their time move what it can"
     part = time * bandwidth / moved
     return Cost(read=cost.read * part, written=cost.written * part, flops=cost.flops, guess=guess)
+
+
+def _told(flops: float, touched: float) -> Cost:
+    """Of a node of Chakra."""
+    guess = "kernels read half of the bytes that their node has (tensor_size), and write the others"
+    return Cost(read=touched / 2, written=touched / 2, flops=flops, guess=guess)
 
 
 def _unknown(work: Work, time: float | None, bandwidth: float) -> Cost:

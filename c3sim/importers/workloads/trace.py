@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.importers.chakra import Side, events_of, read_nodes
-from c3sim.importers.kineto import Links, group_of, is_amd, matrix_operator, origin_of
+from c3sim.importers.chakra import Side, events_of, read_graph
+from c3sim.importers.chakra_runs import workload_of
+from c3sim.importers.kineto import Links, group_of, is_amd, origin_of
 from c3sim.importers.partial_json import read_members
 from c3sim.importers.trace_events import as_time, sound_events
-from c3sim.importers.traces import Kernel, KernelClass, classify
-from c3sim.importers.values import collective_of
+from c3sim.importers.traces import Kernel, KernelClass
 from c3sim.simulation.exposure import uncovered
 from c3sim.spec.hardware import Node
 
@@ -102,6 +102,7 @@ class Trace:
     remarks: Sequence[str]
     timed: bool = True  # without times nobody knows what ran beside what
     awaits: Mapping[int, Sequence[Work]] | None = None  # by id of a work, where the trace tells all
+    written: Mapping[str, Any] | None = None  # the workload whose run c3sim wrote as this trace
 
 
 def read_trace(text: str, file: str) -> Trace:
@@ -125,9 +126,6 @@ def trace_of(document: Mapping[str, Any], events: Sequence[Any], file: str) -> T
     if not works:
         message = "no kernel in the trace; profile with activities=[CPU, CUDA]"
         raise InputError(message, file=file)
-    for work in works:
-        if work.kind.kind == "gemm" and (operator := matrix_operator(work.args, links)):
-            links.claim(operator)
     group = group_of(document)
     backend = "rccl" if is_amd(document, events) else "nccl"
     origin = origin_of(document, backend)
@@ -174,7 +172,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
         work = Work(
             name=name,
             category=category,
-            kind=_class_of(name, category, operators),
+            kind=links.kind(event),
             start=start,
             duration=duration,
             stream=str(args.get("stream", event.get("tid", 0))),
@@ -187,16 +185,6 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
         )
         found.append((str(args.get("device", event.get("pid", 0))), work))
     return sorted(found, key=lambda each: each[1].start)
-
-
-def _class_of(name: str, category: str, operators: Sequence[Mapping[str, Any]]) -> KernelClass:
-    """Class of a kernel by its name; one of a collective library may have a name of its own."""
-    kind = classify(name) if category == "kernel" else classify("")
-    if kind.kind == "other" and category == "kernel" and "ccl" in name.lower():
-        args = (each.get("args") or {} for each in operators)
-        named = next((str(a["Collective name"]) for a in args if "Collective name" in a), "")
-        return KernelClass("collective", "nccl", collective_of(named)) if named else kind
-    return kind
 
 
 def _of_one_device(works: Sequence[tuple[str, Work]]) -> tuple[list[Work], list[str]]:
@@ -374,25 +362,28 @@ def exposed(works: Iterable[Work]) -> float:
 # A Chakra trace as the trace of one rank.
 
 
-def read_chakra(data: bytes, file: str, node: Node, side: Side) -> Trace:
-    """From unpacked *data*; groups that *side* does not name are of all GPUs of *node*.
-
-    It is the only rank there is: nothing tells how its collectives waited for others. Raises
-    InputError: no Chakra trace.
+def read_chakra(data: bytes, file: str, node: Node, side: Side, ranks: int) -> Trace:
+    """From unpacked *data*, one of as many *ranks* as have traces; groups that *side* does not name
+    are of all GPUs of *node*. Raises InputError: no Chakra trace.
     """
-    version, nodes = read_nodes(data, file)
-    found = events_of(nodes, side, node.ranks, file)
+    graph = read_graph(data, file)
+    found = events_of(graph.nodes, side, node.ranks, file)
     trace = trace_of({}, found.events, file)
-    backend = next(iter(node.collective_libraries), trace.backend)
     works = {int(work.args["correlation"]): work for work in trace.works}
+    lone = ["a Chakra trace is that of one rank"] if ranks == 1 else []
     return replace(
         trace,
-        backend=backend,
-        software=f"Chakra schema {version or 'unknown'}",
-        remarks=[*trace.remarks, *found.remarks, "a Chakra trace is that of one rank"],
+        rank=graph.rank or 0,
+        ranks=1 if ranks == 1 else node.ranks,
+        backend=next(iter(node.collective_libraries), trace.backend),
+        software=f"Chakra schema {graph.version or 'unknown'}",
+        remarks=[*trace.remarks, *found.remarks, *lone],
         timed=found.timed,
-        awaits={
+        awaits=None
+        if found.awaits is None
+        else {
             id(works[number]): [works[each] for each in others]
             for number, others in found.awaits.items()
         },
+        written=workload_of(graph),
     )

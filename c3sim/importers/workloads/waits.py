@@ -49,6 +49,8 @@ def find_waits(trace: Trace, works: Sequence[Work]) -> Waits:
     if trace.awaits is not None:
         _all_told(waits, trace.awaits, works)
         return waits
+    if not trace.timed:
+        return waits
     launches = _Launches(works)
     records = {call.correlation: call for call in trace.records}
     if launches.works:
@@ -122,13 +124,15 @@ def _by_order(waits: Waits, launches: _Launches, call: Call, records: Sequence[C
 
 
 def _by_time(waits: Waits, works: Sequence[Work]) -> None:
-    """Add waits that explain late starts."""
+    """Add waits that explain late starts; without launches in the trace all could begin at once."""
+    launched = any(work.launched is not None for work in works)
+    begin = [] if launched else [min(work.start for work in works)]
     by_end = sorted(range(len(works)), key=lambda i: works[i].end)
     ends = [works[i].end for i in by_end]
     before: dict[str, Work] = {}
     for index, work in enumerate(works):
         known = [works[i].end for i in waits.after.get(index, ())]
-        known += [before[work.stream].end] if work.stream in before else []
+        known += [before[work.stream].end] if work.stream in before else begin
         known += [work.launched] if work.launched is not None else []
         before[work.stream] = work
         if not known or max(known) >= work.start - JUST_ENDED:

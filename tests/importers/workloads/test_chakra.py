@@ -6,27 +6,31 @@ with the schema of mlc-chakra 1.0.0 by ``python tests/support/chakra_case.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chakra_case import COLLECTIVE, COMP, node, packed
 
+import c3sim
 from c3sim.errors import C3simError
 from c3sim.importers import import_iteration
-from c3sim.importers.chakra import messages
+from c3sim.importers.chakra import read_graph
+from c3sim.importers.chakra_runs import TASK, WORKLOAD, workload_of
+from c3sim.importers.chakra_schema import messages, new_node, packed
 from c3sim.importers.workloads.imported import Imported
 from c3sim.spec.reading.hardware import load_hardware
 
 NODE = load_hardware("h200-2").node
 STEP = Path(__file__).parents[1] / "data" / "chakra_fsdp_h200x2" / "step2.0.et"
 METADATA, SCHEMA = messages()
-SHAPES = "[[4096, 2048], [2048, 1024]]"
-TYPES = "['c10::BFloat16', 'c10::BFloat16']"
+COMP, COLLECTIVE = "COMP_NODE", "COMM_COLL_NODE"
+SHAPES = [[4096, 2048], [2048, 1024]]
+TYPES = ["c10::BFloat16", "c10::BFloat16"]
 
 
-def made(number: int, name: str = "kernel", kind: int = COMP, **fields: Any) -> Any:
-    return node(SCHEMA, number, name, kind, **fields)
+def made(number: int, name: str = "kernel", kind: str = COMP, **fields: Any) -> Any:
+    return new_node(number, name, kind, **fields)
 
 
 def imported(folder: Path, *nodes: Any, side: str = "") -> Imported:
@@ -118,7 +122,7 @@ def test_without_start_times_durations_count_only_where_they_are_said_to_be_alon
     tmp_path: Path,
 ) -> None:
     """A time from beside others is never copied."""
-    kernel = made(1, duration_micros=500, shapes="[[1048576]]", types="['float']")
+    kernel = made(1, duration_micros=500, shapes=[[1048576]], types=["float"])
     unknown = imported(tmp_path, kernel)
     assert "time" not in tasks(unknown)[0]
     assert any("durations are left out" in guess for guess in unknown.built.guesses)
@@ -169,3 +173,105 @@ def test_a_trace_that_is_cut_off_is_refused(tmp_path: Path, size: int) -> None:
     (tmp_path / "cut.et").write_bytes(STEP.read_bytes()[:size])
     with pytest.raises(C3simError, match="Chakra trace"):
         import_iteration([tmp_path / "cut.et"], NODE, None)
+
+
+def test_records_tell_a_gemm_whatever_its_name(tmp_path: Path) -> None:
+    """The FLOP are those of the product of its inputs: 2 M N K."""
+    flops = 2 * 4096 * 1024 * 2048
+    about = {"shapes": SHAPES, "types": TYPES}
+    gemm = made(1, "attention.query", attr={"num_ops": flops}, **about)
+    other = made(2, "attention.query", attr={"num_ops": flops + 2}, **about)
+    first, second = tasks(imported(tmp_path, gemm, other))
+    assert (first["kind"], first["m"], first["n"], first["k"]) == ("gemm", 4096, 1024, 2048)
+    assert second["kind"] == "kernel"
+
+
+def test_a_node_without_shapes_takes_its_flop_or_its_bytes(tmp_path: Path) -> None:
+    """As generators write, which know neither shapes nor times: 10^12 FLOP at 989.4 Tflop/s, the
+    dense bf16 rate in the data sheet of H200, take 1.01 ms at least."""
+    found = imported(tmp_path, made(1, attr={"num_ops": 10**12, "tensor_size": 10**6}))
+    (task,) = tasks(found)
+    assert (task["read"], task["written"], task["flops"]) == (500_000, 500_000, 10**12)
+    assert found.replay.wall > 1000
+    assert any("at the peak" in guess for guess in found.built.guesses)
+
+
+def test_without_edges_work_is_chained_by_stream(tmp_path: Path) -> None:
+    """Two streams side by side: with start times a kernel that begins as another ends waits."""
+    nodes = [
+        made(
+            number, f"k{number}", start_time_micros=start, duration_micros=100, attr={"stream": on}
+        )
+        for number, start, on in ((1, 10, 7), (2, 111, 20), (3, 212, 7))
+    ]
+    found = imported(tmp_path, *nodes)
+    first, second, third = found.built.workload["tasks"].items()
+    assert second[1]["after"] == [first[0]] and third[1]["after"] == [second[0]]
+    for each in nodes:
+        each.start_time_micros = 0
+    untimed = imported(tmp_path, *nodes)
+    assert all("after" not in task for task in tasks(untimed))
+    for each in (found, untimed):
+        assert any("chained by stream" in guess for guess in each.built.guesses)
+
+
+def test_ranks_meet_at_their_collectives(tmp_path: Path) -> None:
+    """Rank 0 comes 300 us before rank 1: rank 1, which waits least, is simulated."""
+    attr = {"comm_type": 0, "comm_size": 2**24}
+    for rank, start in ((0, 100), (1, 400)):
+        kernel = made(1, start_time_micros=1, duration_micros=start - 1)
+        reduce = made(2, "all", COLLECTIVE, data_deps=[1], attr=attr)
+        reduce.start_time_micros, reduce.duration_micros = start, 500 - start
+        data = packed([METADATA(version="1.0.0"), kernel, reduce])
+        (tmp_path / f"step.{rank}.et").write_bytes(data)
+    found = import_iteration([tmp_path], NODE, None)
+    assert "rank 1 of 2" in found.built.workload["source"]
+    assert "peers_late" not in tasks(found)[1]
+
+
+ROUND = ["gemm-behind-all-gather-in-pieces", "dma-collective", "tiles-release-copy", "fsdp-layer"]
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_a_run_comes_back_from_its_traces(tmp_path: Path, name: str) -> None:
+    """The same tasks and edges, so the same time: to the us, in which the traces have it."""
+    files = c3sim.export_trace(name, tmp_path / "run.et")
+    node = load_hardware("mi300x-8").node
+    assert [file.name for file in files] == [f"run.{rank}.et" for rank in range(8)]
+    found = import_iteration([tmp_path], node, None)
+    again = c3sim.export_trace(found.workload, tmp_path / "run.et")
+    assert c3sim.run(found.workload).wall_s == c3sim.run(name).wall_s
+    assert found.replay.wall == pytest.approx(found.built.wall, abs=1.0)
+    back = import_iteration(again, node, None).workload
+    assert back.tasks == found.workload.tasks and not found.built.guesses
+
+
+def test_an_iteration_comes_back_whole(tmp_path: Path) -> None:
+    """All 8 of its layers, though two and four are run for the result."""
+    iteration = {
+        "schema": 1, "kind": "iteration", "name": "small", "node": "h200-2", "batch": 1,
+        "tokens": 512, "phase": "prefill", "layers": 8, "model": "llama-3-8b",
+        "parallel": {"tp": 2},
+    }  # fmt: skip
+    import yaml
+
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(iteration), encoding="utf-8")
+    files = c3sim.export_trace(tmp_path / "small.yaml", tmp_path / "run.et")
+    found = import_iteration(files, NODE, None)
+    assert len({name.split("-")[0] for name in found.workload.tasks if "forward" in name}) == 8
+    assert c3sim.run(found.workload).wall_s == pytest.approx(
+        c3sim.run(tmp_path / "small.yaml").wall_s, rel=0.01
+    )
+
+
+def test_edges_are_those_of_the_nodes(tmp_path: Path) -> None:
+    """Another program has the collective wait for the GEMM, or takes attributes of ours away."""
+    (file, *_) = c3sim.export_trace("gemm-beside-all-gather", tmp_path / "run.et")
+    graph = read_graph(file.read_bytes(), file.name)
+    gemm, gather = graph.nodes
+    changed = replace(graph, nodes=[gemm, replace(gather, data=(gemm.id,))])
+    found = workload_of(changed)
+    assert found is not None and found["tasks"]["gather"]["after"] == ["gemm"]
+    bare = {key: value for key, value in gather.attributes.items() if key != TASK}
+    assert workload_of(replace(graph, nodes=[gemm, replace(gather, attributes=bare)])) is None
+    assert WORKLOAD in graph.attributes

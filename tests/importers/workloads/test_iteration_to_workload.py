@@ -246,12 +246,13 @@ def test_what_a_collective_took_alone_beyond_the_model_is_waiting_for_peers() ->
 
 
 def test_another_node_runs_it_with_its_own_libraries() -> None:
-    """MI300X has neither cuBLAS nor NCCL."""
+    """MI300X has neither cuBLAS nor NCCL; two GPUs of the trace make four groups of eight."""
     other = load_hardware("mi300x-8").node
     found = build([read_trace(two_layers().text(), "made.json")], other, None)
     gemm, gather = (found.workload["tasks"][name] for name in ("gemm_1", "all_gather_3"))
     assert "library" not in gemm and "backend" not in gather
-    assert any("2 GPUs is taken to be of all 8" in guess for guess in found.guesses)
+    assert gather["group"] == 2
+    assert any("2 GPUs is of GPUs that follow each other" in guess for guess in found.guesses)
 
 
 def test_the_text_loads_as_what_was_built(tmp_path) -> None:
