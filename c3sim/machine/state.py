@@ -284,16 +284,18 @@ class StateByClock:
         gpu, soft = self.gpu, self.gpu.hbm.saturation_exponent
         load, l2, above, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
         for bound, flows in enumerate(self._loading):
-            of_one, limited = 0.0, False
+            of_one, of_l2, limited = 0.0, 0.0, False
             for flow in flows:
                 follows, most = flow.clocked, flow.through_ports
                 demand = flow.rate(undisturbed) if follows and clock != 1.0 else flow.full
                 if demand > most:
                     demand = most
                 load += demand * flow.memory_time
-                l2 += demand * flow.l2_time / clock  # the L2s run at the engine clock
+                of_l2 += demand * flow.l2_time / clock  # the L2s run at the engine clock
                 of_one += demand * (flow.memory_time + flow.l2_time / clock)
                 limited = limited or flow.freely is not None or (follows and most < flow.full)
+            # tiles ask L2 for operands as fast as they use them: beyond what it gives they wait
+            l2 += min(of_l2, 1.0) if all(flow.computing for flow in flows) else of_l2
             if not limited:
                 continue
             if bound not in self._freely:

@@ -54,13 +54,6 @@ MISTAKES: dict[tuple[str, str], str] = {
         "0.7 % apart, where an engine's bytes in flight bind before its data path: open"
     ),
 }
-MISTAKES |= {
-    (FASTER, f"{node}: gemm of small tiles"): (
-        "it loads the L2s with what it would ask at full speed, 1.57 times what they give, and"
-        " feels that itself: a prologue 20 % shorter raises the claim by 0.3 % and costs 0.08 %"
-    )
-    for node in ("mi210-4", "h200-2", "h200-8")
-}
 
 
 def known(case: Case) -> dict[str, str]:
