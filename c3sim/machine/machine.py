@@ -17,6 +17,7 @@ from c3sim.engine.fluid import Fluid
 from c3sim.machine.cache_counts import inserted
 from c3sim.machine.drawing import Drawing, l2_rate, memory_time, request_latency, through_ports
 from c3sim.machine.energy import bill_of
+from c3sim.machine.follower import Follower, Memory
 from c3sim.machine.governor import Governor
 from c3sim.machine.state import (
     FULL_SPEED,
@@ -42,6 +43,7 @@ from c3sim.spec.hardware import Node
 
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 STORE_QUEUES, POSTS = "store_queues", "posts"  # further kinds, of kernels that store, or post
+Memories = Mapping[tuple[int, str], Memory]  # by GPU and name of the governor
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
 
 
@@ -58,17 +60,20 @@ class Machine:
         groups: Mapping[str, str] | None = None,
         classes: int = 1,
         average: float | None = None,
+        memories: Memories | None = None,
         storing: bool = False,
         lines: Mapping[str, Lines] | None = None,
         set_aside: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
-        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *storing*: a kernel
+        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *memories*: of
+        governors from the turn before, None: no loop; *storing*: a kernel
         stores at peers. *lines*: what a task does to those of the last cache, left out: as any
         does; *set_aside*: lines of it are kept for some.
         """
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
+        self._memories, self._followers = memories, dict[tuple[int, str], Follower]()
         self.average, self._groups, self._storing = average, groups or {}, storing
         self._lines = lines or {}
         usual = row_misses(node.gpu.cache_policies, set_aside)
@@ -218,19 +223,35 @@ class Machine:
         domain = self._domains.get(home)
         if domain is None:
             domain = self._domains[home] = Capacity("gpu", home, "clock")
-            clock = self.node.gpu.clock
-            again = partial(self.fluid.refresh, domain)
             self.fluid.domain(
                 domain,
                 StateRule(
                     self.node.gpu,
                     self.private,
                     self.group,
-                    lambda: Governor(clock, lambda: self.fluid.env.now, again, self.average),
+                    partial(self._governor, home),
                     self._stall,
                 ),
             )
         return domain
+
+    def _governor(self, gpu: int, name: str) -> Governor | Follower:
+        """The governor *name* of *gpu*."""
+        clock, again = self.node.gpu.clock, partial(self.fluid.refresh, self._domains[gpu])
+        if self._memories is None or clock.response is None:
+            return Governor(clock, self._now, again, self.average)
+        before = self._memories.get((gpu, name))
+        made = Follower(clock, clock.response, self._now, again, before)
+        self._followers[gpu, name] = made
+        return made
+
+    def _now(self) -> float:
+        return self.fluid.env.now
+
+    @property
+    def memories(self) -> Memories:
+        """What governors know now, by GPU and name."""
+        return {key: f.memory for key, f in self._followers.items() if f.memory}
 
 
 def _whatever_the_state(rate: float, _state: GpuState) -> float:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from c3sim.engine.flow import Flow
 from c3sim.machine.energy import Bill
+from c3sim.machine.follower import Follower
 from c3sim.machine.governor import Governor
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import Lines
@@ -122,12 +123,12 @@ class StateRule:
         gpu: Gpu,
         private: frozenset[str],
         group: Callable[[str], str],
-        governor: Callable[[], Governor],
+        governor: Callable[[str], Governor | Follower],
         stall: Stall | None = None,
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
         self._stall, self._apart = stall, bool(private & {"clock", "hbm", "store_queues"})
-        self._governors: dict[str, Governor] = {}  # by group; "": of all tasks
+        self._governors: dict[str, Governor | Follower] = {}  # by group; "": of all tasks
         self._known: dict[Hashable, StateByClock] = {}  # by kinds of flows
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
@@ -155,7 +156,7 @@ class StateRule:
         *name*; *disturbing* ones load memory, *holding* ones may hold others up.
         """
         if name not in self._governors:
-            self._governors[name] = self.governor()
+            self._governors[name] = self.governor(name)
         kinds = (
             _with_bounds(drawing),
             None if disturbing is drawing else _with_bounds(disturbing),

@@ -20,7 +20,7 @@ from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
-from c3sim.machine.machine import Machine
+from c3sim.machine.machine import Machine, Memories
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
 from c3sim.processes.streams import TaskRuns
@@ -36,6 +36,8 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
+MOST_TURNS, RISES = 40, 2  # turns, and rises of a clock, before it is as a loop leaves it
+SETTLED = 1e-4  # of the maximum clock
 OFTEN = 64  # events of a run between two questions, some milliseconds
 
 Ask = Callable[[], None]
@@ -97,7 +99,7 @@ def simulate(
         average = _average_before(tasks, how)
 
     def begin(draw: Draw) -> Case:
-        return Case(draw, _simulate(tasks, draw.arrivals, average, how))
+        return Case(draw, _turn(tasks, draw.arrivals, average, how))
 
     cases = [begin(draw) for draw in draws(tasks)]
     loop = workload.host.loop
@@ -162,25 +164,44 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@uncollected()
+def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
+    """One run; of a loop on GPUs whose clock follows power, a turn that leaves the clock as it
+    found it.
+    """
+    if plan.scene.workload.host.loop is None or plan.scene.node.gpu.clock.response is None:
+        return _simulate(plan, arrivals, average, how)
+    memories: Memories = {}
+    brief = replace(how, energy=False, trace=False, observers=())
+    span = RISES * plan.scene.node.gpu.clock.response.rise
+    for _ in range(MOST_TURNS):
+        before = memories
+        run, memories = _simulated(plan, arrivals, average, brief, before)
+        span -= run.end
+        if span < 0.0 or (before and _settled(before, memories)):
+            break
+    return _simulated(plan, arrivals, average, how, memories)[0]
+
+
+def _settled(before: Memories, behind: Memories) -> bool:
+    """Whether a turn leaves the clocks as it found them."""
+    return all(abs(behind[key].factor - before[key].factor) < SETTLED for key in behind)
+
+
 def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
+    return _simulated(plan, arrivals, average, how, None)[0]
+
+
+@uncollected()
+def _simulated(
+    plan: Plan, arrivals: Arrivals, average: float | None, how: _Options, memories: Memories | None
+) -> tuple[Run, Memories]:
+    """A run, and what governors know behind it; *memories*: before it, None: no loop."""
     node, workload = plan.scene.node, plan.scene.workload
     recorder = Recorder() if how.energy or how.trace else None
     clock = Clock()
     watching = (*how.observers, recorder) if recorder else how.observers
     fluid = Fluid(clock, watching, _compiled() if how.compiled else None)
-    machine = Machine(
-        node,
-        fluid,
-        folded=how.folded,
-        private=how.private,
-        groups=_sides(plan) if how.by_class else {},
-        classes=len(arrivals.classes),
-        average=average,
-        storing=any(task.stores_at_peers for task in plan.tasks.values()),
-        lines={name: task.lines for name, task in plan.tasks.items()},
-        set_aside=workload.host.set_aside,
-    )
+    machine = _machine(plan, fluid, len(arrivals.classes), average, memories, how)
     spans: list[Span] | None = [] if how.trace else None
     context = Context(clock, plan, fluid, machine, spans, arrivals)
     held = UnitsHeld(context.dispatchers)
@@ -188,20 +209,12 @@ def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Optio
         fluid.observers = (*fluid.observers, held)
     tasks = TaskRuns(context)
     tasks.submit()
-    events, go_on = 0, asked()
-    while tasks.unfinished:
-        try:
-            clock.step()
-        except simpy.core.EmptySchedule:
-            raise DeadlockError(tasks.waiting()) from None
-        events += 1
-        if not events % OFTEN:
-            go_on()
+    events = _stepped(clock, tasks)
     fluid.close()
     context.close()
     begins = _begins(workload, tasks, arrivals)
     times = _task_runs(workload, tasks, begins)
-    return Run(
+    made = Run(
         times=times,
         begins=begins,
         end=max(run.end for run in times.values()),
@@ -214,6 +227,44 @@ def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Optio
         timeline=None
         if recorder is None or spans is None
         else _timeline(machine, recorder, held, spans),
+    )
+    return made, machine.memories
+
+
+def _stepped(clock: Clock, tasks: TaskRuns) -> int:
+    """Step until all *tasks* are done; returns the events."""
+    events, go_on = 0, asked()
+    while tasks.unfinished:
+        try:
+            clock.step()
+        except simpy.core.EmptySchedule:
+            raise DeadlockError(tasks.waiting()) from None
+        events += 1
+        if not events % OFTEN:
+            go_on()
+    return events
+
+
+def _machine(
+    plan: Plan,
+    fluid: Fluid,
+    classes: int,
+    average: float | None,
+    memories: Memories | None,
+    how: _Options,
+) -> Machine:
+    return Machine(
+        plan.scene.node,
+        fluid,
+        folded=how.folded,
+        private=how.private,
+        groups=_sides(plan) if how.by_class else {},
+        classes=classes,
+        average=average,
+        memories=memories,
+        storing=any(task.stores_at_peers for task in plan.tasks.values()),
+        lines={name: task.lines for name, task in plan.tasks.items()},
+        set_aside=plan.scene.workload.host.set_aside,
     )
 
 

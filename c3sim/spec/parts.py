@@ -150,6 +150,21 @@ class Energies(Hardware):
     """the measured power that these were compared with; left out: none"""
 
 
+class Response(Hardware):
+    """Constants of a governor that is slow and does not cut as it raises (machine/follower.py)."""
+
+    delay: Annotated[Time, Field(gt=0)]
+    """between power and the governor's first sight of it"""
+    lag: Annotated[Time, Field(gt=0)]
+    """time constant of what it sees"""
+    rise: Annotated[Time, Field(gt=0)]
+    """in which the clock would rise from 0 to its maximum if nothing were drawn"""
+    cut: Annotated[Time, Field(gt=0)]
+    """in which it would fall as far at twice the limit"""
+    peak: Annotated[Factor, Field(ge=1)]
+    """share of the limit that is never passed: the clock gives way at once"""
+
+
 class Clock(Hardware):
     """Engine clock under the power limit (models/power.py)."""
 
@@ -165,6 +180,8 @@ class Clock(Hardware):
     power_window: Time = 0.0
     """time constant of the average that the limit holds (machine/governor.py); left out, or 0: the
     limit acts at once"""
+    response: Response | None = None
+    """how the clock follows power within and between turns of a loop; left out: at once"""
 
 
 class Variation(Hardware):

@@ -1,0 +1,115 @@
+"""The clock of a GPU whose governor is slow, cuts faster than it raises, and remembers.
+
+With the power P, the limit L, what is seen S, and the clock factor f that is allowed
+(``gpu.clock.response``):
+
+    lag dS/dt = P(t - delay) - S
+    df/dt = (L - S) / (L rise)  while S < L,    (L - S) / (L cut)  else
+
+The peak is kept at once. Behind a pause the clock is high, power passes the limit, and is cut
+by more than that took, as what is seen is old; then it rises slowly. So a GEMM behind a collective
+may be slower than one behind another GEMM, by more than the pause let it gain.
+
+It acts in loops alone (``host.loop``): single runs have the clock of the steady state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from c3sim.models.power import clock_factor
+from c3sim.spec.parts import Clock, Response
+
+STEP = 1e-4  # s in which power that is seen changes little
+GRAIN = 1 / 256  # of the maximum clock: smaller changes are not passed on
+AHEAD = 100  # steps within which the next change is looked for
+
+
+class Memory(NamedTuple):
+    """What a governor knows."""
+
+    factor: float  # that it allows
+    seen: float  # W
+    drawn: tuple[tuple[float, float], ...]  # (W, for s) in the last `delay` s, in order
+
+
+def followed(memory: Memory, watts: float, time: float, clock: Clock, how: Response) -> Memory:
+    """What is known *time* s later, all the while *watts* are drawn."""
+    factor, seen, before = memory
+    history, limit = [*before, (watts, time)], clock.power_limit
+    least = clock.minimum / clock.maximum
+    while time > 0.0:
+        old, lasted = history[0]
+        step = min(time, lasted, STEP)
+        left = math.exp(-step / how.lag)
+        mean = old + (seen - old) * (1.0 - left) * how.lag / step
+        lacking, seen = 1.0 - mean / limit, old + (seen - old) * left
+        pace = how.rise if lacking > 0.0 else how.cut
+        factor = min(1.0, max(least, factor + lacking * step / pace))
+        time -= step
+        history[0] = old, lasted - step
+        if lasted <= step:
+            del history[0]
+    return Memory(factor, seen, tuple(history))
+
+
+class Follower:
+    """The clock of one GPU in a loop.
+
+    *now()*: the time [s]; *again(s)*: ask for the factor again in s. *memory*: of the turn before;
+    None: that of a GPU which has long done what comes first.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        response: Response,
+        now: Callable[[], float],
+        again: Callable[[float], None],
+        memory: Memory | None = None,
+    ):
+        self.clock, self.response, self.now, self.again = clock, response, now, again
+        self.memory = memory
+        self._settled, self._drawn = now(), 0.0
+        self._passed, self._due = 0.0, -1.0
+
+    def factor(
+        self, power: Callable[[float], float], within: Callable[[float, float], float] | None = None
+    ) -> float:
+        """The clock factor from now on; *power*, *within*: as of a governor that acts at once."""
+        within = within or partial(clock_factor, drawn=power)
+        clock, least, now = self.clock, self.clock.minimum / self.clock.maximum, self.now()
+        if self.memory is None:
+            at_limit = within(clock.power_limit, least)
+            watts = power(at_limit)
+            self.memory = Memory(at_limit, watts, ((watts, self.response.delay),))
+        elif self._drawn and now > self._settled:  # before the first load of a turn nothing passes
+            lasted = now - self._settled
+            self.memory = followed(self.memory, self._drawn, lasted, clock, self.response)
+        self._settled = now
+        if abs(self.memory.factor - self._passed) >= 0.75 * GRAIN or self.memory.factor == 1.0:
+            self._passed = min(1.0, GRAIN * round(self.memory.factor / GRAIN))
+        factor = self._passed
+        peak = self.response.peak * clock.power_limit
+        if power(factor) > peak:
+            factor = within(peak, least)
+        self._drawn = power(factor)
+        if self._drawn > clock.idle_power:
+            self._ask_again(now)
+        return factor
+
+    def _ask_again(self, now: float) -> None:
+        """When the clock has changed by what is passed on, if power stays as it is."""
+        assert self.memory is not None
+        ahead = self.memory
+        for step in range(1, AHEAD):
+            ahead = followed(ahead, self._drawn, STEP, self.clock, self.response)
+            if abs(ahead.factor - self._passed) >= 0.75 * GRAIN:
+                due = now + step * STEP
+                if not now < self._due <= due:
+                    self._due = due
+                    self.again(step * STEP)
+                return

@@ -1,0 +1,87 @@
+"""A governor that is slow: its clock by hand, and a GEMM behind a collective in a loop."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from c3sim.machine.follower import GRAIN, Follower, Memory
+from c3sim.simulation.simulate import simulate
+from c3sim.spec.parts import Clock, Response
+from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.workload import Workload
+
+MS = 1e-3
+RESPONSE = Response.model_validate(
+    {"delay": 1 * MS, "lag": 1e-9, "rise": 10 * MS, "cut": 1 * MS, "peak": 1.2}
+)
+CLOCK = Clock.model_validate(
+    {
+        "maximum": 2e9,
+        "minimum": 2e8,
+        "power_limit": 300.0,
+        "idle_power": 100.0,
+        "voltage_exponent": 1.0,
+    }
+)
+
+
+def busy(clock: float) -> float:
+    """300 W at half the clock."""
+    return 100.0 + 800.0 * clock**2
+
+
+class Time:
+    """A clock that the test sets, and the calls that were asked for."""
+
+    def __init__(self) -> None:
+        self.now, self.asked = 0.0, []
+
+    def follower(self, memory: Memory | None = None) -> Follower:
+        return Follower(CLOCK, RESPONSE, lambda: self.now, self.asked.append, memory)
+
+
+def test_at_the_limit_it_rests():
+    time = Time()
+    assert time.follower().factor(busy) == 0.5 and time.asked == []
+
+
+def test_less_power_is_seen_late_and_raises_the_clock_slowly():
+    """200 W from 0 ms on lack a third of the limit, seen from 1 ms on: 1/30 of the clock a ms."""
+    time = Time()
+    follower = time.follower()
+    follower.factor(busy)
+    follower.factor(lambda _: 200.0)
+    assert 1 * MS < time.asked[-1] < 1.3 * MS  # three quarters of a grain take 0.09 ms, in steps
+    time.now = 4 * MS
+    assert follower.factor(lambda _: 200.0) == pytest.approx(0.5 + 3 / 30, abs=GRAIN)
+
+
+def test_behind_a_pause_the_peak_holds_and_the_cut_is_quicker_than_the_rise():
+    """360 W are a fifth too much, seen from 1 ms on: 0.2 of the clock a ms, 6 times the rise above.
+    At the peak the clock is (260 / 800)^0.5.
+    """
+    time = Time()
+    follower = time.follower(Memory(1.0, 100.0, ((100.0, 1 * MS),)))
+    assert follower.factor(busy) == pytest.approx(math.sqrt(260 / 800))
+    time.now = 4 * MS
+    follower.factor(busy)
+    assert follower.memory is not None
+    assert follower.memory.factor == pytest.approx(1.0 - 0.2 * 3, abs=1e-5)
+
+
+def serial(**tasks: dict[str, object]) -> Workload:
+    host = {"loop": {"iterations": 100}}
+    return Workload.model_validate({"schema": 1, "name": "serial", "tasks": tasks, "host": host})
+
+
+def test_a_long_gemm_behind_a_collective_loses_what_a_pause_gave_and_more():
+    """1.086 on MI300X, against operands that are cold as well (suite gemm_after_all_reduce)."""
+    gemm = {"kind": "gemm", "m": 12288, "n": 12288, "k": 12288, "dtype": "bf16", "stream": "one"}
+    gemm |= {"library": "hipblaslt", "inputs": "rotating"}
+    reduce = {"kind": "collective", "op": "all_reduce", "size": 288 << 20, "stream": "one"}
+    node = load_hardware("mi300x-8").node
+    alone = simulate(node, serial(gemm=gemm)).task("gemm")
+    behind = simulate(node, serial(reduce=reduce, gemm=gemm)).task("gemm")
+    assert 1.05 < (behind.end - behind.start) / (alone.end - alone.start) < 1.13
