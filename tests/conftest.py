@@ -1,5 +1,6 @@
-"""A browser for the tests of pages, and the option ``--compiled``: whatever simulates does so in
-compiled loops (needs numba). CI runs the laws this way too: python -m pytest --compiled tests/laws
+"""A browser for the tests of pages, and two options. ``--compiled``: whatever simulates does so in
+compiled loops (needs numba); CI runs the laws this way too: python -m pytest --compiled tests/laws.
+``--every-case``: long tests are not left out, and laws are tried on every node and workload.
 """
 
 import gc
@@ -15,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--compiled", action="store_true", help="simulate in compiled loops (needs numba)"
     )
-    parser.addoption("--every-case", action="store_true", help="laws on every node and workload")
+    parser.addoption("--every-case", action="store_true", help="long tests, all cases of the laws")
     parser.addoption("--refusals-to", type=Path, help="tools/golden.py --collect asks for it")
 
 
@@ -32,11 +33,27 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return "simulations run in compiled loops" if config.getoption("--compiled") else None
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long tests out but with ``--every-case``."""
+    if not config.getoption("--every-case"):
+        skip = pytest.mark.skip(reason="long: --every-case, as nox -s tests -- --every-case has it")
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(skip)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Thousands of tests stay until the end: the collector need not look at them again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def few_draws(monkeypatch):
+    """Gains of a search and of an advice have the band of four draws instead of dozens."""
+    for name in ("gain.DRAWS", "advice.DRAWS", "advice.FEW_DRAWS"):
+        monkeypatch.setattr(f"c3sim.experiments.{name}", 4)
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,6 @@ LONG_FUNCTIONS: set[str] = {
     "c3sim/machine/machine.py _worked_out",
     "c3sim/models/caches.py gemm_traffic",
     "c3sim/models/collective.py plan_phase",
-    "tests/experiments/test_workers.py test_a_real_dask_scheduler_with_two_workers",
     "tests/support/stories.py story",
     "tools/predict.py workloads",
     "validation/fit/calibrate.py calibrate",

@@ -15,7 +15,10 @@ from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("h200-2").node
-STEP: dict[str, Any] = {"node": "h200-2", "layers": 3, "parallel": {"dp_shard": 2}}
+STEP: dict[str, Any] = {
+    **{"node": "h200-2", "layers": 2, "tokens": 2048, "phase": "forward"},
+    "parallel": {"dp_shard": 2},
+}
 
 
 def case(**changes: Any) -> Described:

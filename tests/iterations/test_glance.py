@@ -18,7 +18,17 @@ def look_at(name, strategy="as_written", **settings):
     return glance(workload, node, strategy)
 
 
-@pytest.mark.parametrize("name", library.names("iteration"))
+#: Those that are quick: trained and not, bound by the GPU and by the host, with experts or tables.
+QUICK = {"dlrm-training", "llama3-8b-forward", "llama3-70b-decode", "mixtral-prefill"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else pytest.mark.long)
+        for name in library.names("iteration")
+    ],
+)
 def test_an_estimate_is_near_the_wall_time(name):
     look, result = look_at(name), c3sim.run(name)
     check_figures(result)

@@ -36,11 +36,9 @@ UNUSED = {
 SAMPLE = ("gemm", "all_gather", "copy to a peer by DMA", "stream")
 
 
-@pytest.mark.slow
-def test_every_bandwidth_and_latency_matters_to_some_task(request: pytest.FixtureRequest) -> None:
-    """To one of the sample or, where those do not tell, of all cases. With ``--every-case``."""
-    if not request.config.getoption("--every-case"):
-        pytest.skip("half a minute: --every-case, as nox -s laws has it")
+@pytest.mark.long
+def test_every_bandwidth_and_latency_matters_to_some_task() -> None:
+    """To one of the sample or, where those do not tell, of all cases."""
     unused = {path for name in NODES for path in improvements(name)}
     unused = _without_those_that_matter(unused, sample())
     named = {pattern: fnmatch.filter(unused, pattern) for pattern in UNUSED}
