@@ -58,9 +58,9 @@ def test_without_anything_done_nothing_is_kept() -> None:
 
 
 def test_a_validation_goes_on() -> None:
-    """Of sixty records a batch of twenty-five is done when Ctrl-C comes."""
+    """Of thirty records a batch of twenty-five is done when Ctrl-C comes."""
     file = Path(__file__).parents[2] / "validation/data/h200/power-run1.jsonl"
-    records = (load_records(file) * 60)[:60]
+    records = (load_records(file) * 30)[:30]
     nodes = {record.node: load_hardware(record.node).node for record in records}
     heard: list[int] = []
 
@@ -69,9 +69,9 @@ def test_a_validation_goes_on() -> None:
         if count and len(heard) == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match="25 of 60"), resuming():
+    with pytest.raises(Interrupted, match="25 of 30"), resuming():
         predict(nodes, records, 1, tell)
     heard.clear()
     with resuming():
         again = predict(nodes, records, 1, heard.append)
-    assert heard == [25, 25, 10] and again == predict(nodes, records, 1)
+    assert heard == [25, 5] and again == predict(nodes, records, 1)

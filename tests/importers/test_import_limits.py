@@ -54,7 +54,7 @@ def test_blank_lines_cost_no_more_than_others(tmp_path, blank):
 
 def test_a_gzip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "USUAL", 2**20)
-    bomb = gzip.compress(b"# size count type\n" * 2**17)
+    bomb = gzip.compress(b"# size count type\n" * 60_000)
     with pytest.raises(InputError, match=r"a.gz: more than 1 MiB of text.*--yes"):
         imported(tmp_path / "a.gz", bomb)
     imported(tmp_path / "a.gz", bomb, large=True)
@@ -83,10 +83,10 @@ def test_a_record_whose_loop_has_no_numbers_is_one_line(tmp_path):
 
 
 def test_a_packed_log_is_unpacked_piece_by_piece(tmp_path):
-    """64 MiB of blanks, in 64 KiB of gzip, with an umlaut on each border of two pieces: wider
+    """16 MiB of blanks, in 16 KiB of gzip, with an umlaut on each border of two pieces: wider
     blanks are narrowed, so that a few MiB are held.
     """
-    umlauts = (" " * (files.PIECE - 1) + "ü") * 64
+    umlauts = (" " * (files.PIECE - 1) + "ü") * 16
     packed = tmp_path / "wide.gz"
     packed.write_bytes(gzip.compress(umlauts.encode()))
     tracemalloc.start()
@@ -95,5 +95,5 @@ def test_a_packed_log_is_unpacked_piece_by_piece(tmp_path):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert text.split() == ["ü"] * 64 and fault == ""
-    assert len(text) < 64 * 200 and peak < 8 * files.PIECE
+    assert text.split() == ["ü"] * 16 and fault == ""
+    assert len(text) < 16 * 200 and peak < 8 * files.PIECE

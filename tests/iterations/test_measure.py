@@ -26,9 +26,11 @@ BERT: dict[str, Any] = {
     "fields",
     [
         {"layers": 9, "parallel": {"kind": "ddp"}, "optimizer": "adamw"},
-        {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}},
+        pytest.param(
+            {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}}, marks=pytest.mark.long
+        ),
         {"layers": 10, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
-        {**BERT, "layers": 14},  # bound by the host
+        pytest.param({**BERT, "layers": 14}, marks=pytest.mark.long),  # bound by the host
         {"node": "mi300x-8", "layers": 9, "parallel": {"kind": "fsdp"}, "phase": "forward"},
     ],
     ids=str,

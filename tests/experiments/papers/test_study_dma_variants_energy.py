@@ -16,6 +16,14 @@ from c3sim.spec.reading.loading import load_hardware
 pytestmark = pytest.mark.slow
 
 
+SIZES = {"task.gather.size": "[4 KiB, 64 MiB, 1 GiB]"}
+
+
+@pytest.fixture(scope="module")
+def dma_latte() -> StudyResult:
+    return c3sim.study("dma-latte", n_jobs=1, set=SIZES)
+
+
 @pytest.fixture(scope="module")
 def study(dma_latte: StudyResult) -> dict[str, Any]:
     return dma_latte.to_dict()
@@ -115,7 +123,7 @@ def test_small_collectives_are_idle_power(study: dict[str, Any]) -> None:
 
 
 def test_without_intervals_there_is_no_band_and_without_published_figures_no_comparison() -> None:
-    other = c3sim.study("dma-latte", node="teaching-4")
+    other = c3sim.study("dma-latte", node="teaching-4", n_jobs=1, set=SIZES)
     saving = other.energy.rows[0].variants["pcpy"].over_rccl["power"]
     assert saving["low"] is saving["high"] is None and "large" not in other.to_dict()["energy"]
     assert list(named_kind("dma_variants").claims(other)) == []

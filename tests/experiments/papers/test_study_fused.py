@@ -22,7 +22,16 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study
 from c3sim.spec.workload import Gemm
 
-STUDY = load_study("fused")
+WHOLE = load_study("fused")
+#: The smallest and the largest shapes.
+STUDY = WHOLE.model_copy(
+    update={
+        "table": tuple(
+            {**row, **{size: [row[size][0], row[size][-1]] for size in "mk"}, "n": row["n"][-1:]}
+            for row in WHOLE.table
+        )
+    }
+)
 NODE = load_hardware("mi210-4").node
 PAIR = load_hardware("mi210-cluster").node
 HOW = Conditions(slices=8, occupancy=0.875, staging=True)
@@ -32,7 +41,7 @@ EMBEDDING = Configuration("embedding_all_to_all", 262144, 128, 8)
 
 @pytest.fixture(scope="module")
 def result() -> StudyResult:
-    found = run_study(STUDY, Options(draws=2))
+    found = run_study(STUDY, Options(draws=1))
     assert isinstance(found, StudyResult)
     return found
 
@@ -97,7 +106,7 @@ def test_the_baseline_pays_for_staging() -> None:
 def test_the_order_keeps_two_nodes_together(result: StudyResult) -> None:
     """As results: without it the order of tasks sets them apart, with it how far GPUs differ."""
     skews = [row.skew for row in result.rows if row.skew is not None]
-    assert len(skews) == 9
+    assert len(skews) == 4
     assert all(0 <= skew["with"] < skew["without"] for skew in skews)
     assert mean(skew["with"] for skew in skews) < 0.02
     assert all(row.skew is None for row in result.rows if row.nodes == 1)

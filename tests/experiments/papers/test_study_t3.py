@@ -21,7 +21,15 @@ WHOLE = load_study("t3")
 STUDY = WHOLE.model_copy(
     update={
         "table": tuple(row for row in WHOLE.table if row["model"] == "T-NLG"),
-        "assumptions": {**WHOLE.assumptions, "draws": 2},
+        "assumptions": {
+            **WHOLE.assumptions,
+            "draws": 1,
+            "sensitivity": {
+                name: values
+                for name, values in WHOLE.assumptions["sensitivity"].items()
+                if name in ("no tracker", "64 entries", "64 entries, late")
+            },
+        },
     }
 )
 
