@@ -17,6 +17,7 @@ sys.path.insert(0, str(TOOLS))
 import golden  # noqa: E402
 import golden_figures  # noqa: E402
 import golden_mistakes  # noqa: E402
+import golden_pieces  # noqa: E402
 from golden_figures import add, differences, flat, read, write  # noqa: E402
 
 FIGURES = {("pair", "wall_s"): 2e-3, ("pair", "tasks.gemm.kind"): "gemm", ("one", "wall_s"): 0.0}
@@ -117,12 +118,23 @@ def test_figures_are_written_with_a_reason_alone(tool):
     assert "all cases" in tool("--write", "--why", "a test", "--sample")[1]
 
 
-def test_a_sample_of_the_laws_is_compared_with_its_own_figures_alone():
+def test_a_sample_is_compared_with_its_own_figures_alone():
     kept = read("laws/h100-1")
     first = next(iter(kept))[0]
     found = {key: value for key, value in kept.items() if key[0] == first}
     assert golden._kept("laws/h100-1", found, True) == found != kept
     assert golden._kept("laws/h100-1", found, False) == kept
+
+
+def test_ten_samples_in_a_row_have_every_piece(monkeypatch):
+    """But for the studies that are left out; of the laws every node has a share in each."""
+    listed = {"studies": ["bert", "a", "b"], "nodes": ["n"], "iterations": [*"abcdefg"]}
+    monkeypatch.setattr(golden_pieces, "_listed", lambda: {**listed, "workloads": [*"hij"]})
+    turns = [list(golden_pieces.pieces(None, turn=n)) for n in range(golden_pieces.TURNS)]
+    asked = {(piece.name, piece.make.args) for turn in turns for piece in turn}
+    whole = {(piece.name, piece.make.args) for piece in golden_pieces.pieces(None)}
+    assert {name for name, _ in whole} - {name for name, _ in asked} == {"studies/bert"}
+    assert {one for one in whole if one[0] in ("mistakes", "iterations", "workloads")} <= asked
 
 
 def test_an_unknown_part_is_refused_with_those_there_are(tool):

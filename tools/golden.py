@@ -4,7 +4,7 @@
     python tools/golden.py --only laws --only conccl        some parts, or files, by name
     python tools/golden.py --write --why "links carry both ways"
     python tools/golden.py --long                           whole studies, bands: minutes more
-    python tools/golden.py --sample                         of the laws the cases that tests try
+    python tools/golden.py --sample                         a share, another with each commit
     python tools/golden.py --validated verdict.json         `c3sim validate --json`, run before
 
 The folder tests/golden has a Parquet file for each thing that was asked, with a row for each
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from golden_figures import FOLDER, Figures, Moved, add, differences, files, read, write
 from golden_mistakes import FILE as PLANTED
 from golden_mistakes import collect
-from golden_pieces import Piece, pieces
+from golden_pieces import Piece, pieces, turn_of_commit
 from joblib import Parallel, delayed
 
 SHOWN = 40  # lines of one file that are printed
@@ -36,7 +36,8 @@ def main() -> int:
         collect(asked.collect)
     kept = (path.relative_to(FOLDER).with_suffix("") for path in files() if path != PLANTED)
     known = {each.as_posix() for each in kept if asked.long or each.parts[0] != "long"}
-    everything = list(pieces(asked.validated, long=asked.long, sample=asked.sample))
+    turn = turn_of_commit() if asked.sample else None
+    everything = list(pieces(asked.validated, long=asked.long, turn=turn))
     names = known | {piece.name for piece in everything}
     wanted = {name for name in names if _is_asked(name, asked.only)}
     if not wanted:
@@ -44,7 +45,8 @@ def main() -> int:
         sys.exit(f"nothing is called {' or '.join(asked.only)}; there are {there}")
     parts = {name.partition("/")[0] for name in wanted}
     found = _run([each for each in everything if each.name in {*wanted, *parts}])
-    compared = {name for name in known | set(found) if _is_asked(name, asked.only)}
+    there = set(found) if asked.sample else known | set(found)
+    compared = {name for name in there if _is_asked(name, asked.only)}
     moved = {
         name: differences(_kept(name, found.get(name, {}), asked.sample), found.get(name, {}))
         for name in sorted(compared)
@@ -65,9 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="write what is found; needs --why")
     parser.add_argument("--why", default="", help="the reason, for CHANGES.md")
     parser.add_argument("--only", action="append", default=[], help="part or file; repeatable")
-    parser.add_argument(
-        "--sample", action="store_true", help="of the laws the cases that the tests try"
-    )
+    parser.add_argument("--sample", action="store_true", help="a tenth, another with each commit")
     parser.add_argument("--validated", help="what `c3sim validate --json` printed")
     parser.add_argument("--long", action="store_true", help="studies that take minutes, too")
     parser.add_argument(
@@ -82,9 +82,9 @@ def _arguments() -> argparse.Namespace:
 
 
 def _kept(name: str, found: Figures, sample: bool) -> Figures:
-    """The golden figures *name*; with *sample* those of a law's cases that were *found*."""
+    """The golden figures *name*; with *sample* those of cases that were *found*."""
     kept = read(name)
-    if not sample or not name.startswith("laws/"):
+    if not sample:
         return kept
     cases = {case for case, _ in found}
     return {key: value for key, value in kept.items() if key[0] in cases}

@@ -22,7 +22,7 @@ from golden_figures import FOLDER, Figures, add
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = FOLDER / "planted.parquet"
-PARTS = 4  # in which they are tried, side by side
+PARTS = 20  # in which they are tried, side by side
 
 
 def planted() -> dict[str, tuple[list[str], dict[str, str]]]:

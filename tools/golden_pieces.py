@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from golden_figures import Figures, add, flat
 from golden_mistakes import PARTS, elsewhere, messages
@@ -26,6 +27,12 @@ LONG: dict[str, dict[str, Any]] = {"conccl": {"band": True}, "conccl-pool": {}, 
 SWEEPS = ("engine-sizing", "reducing-engines")  # constraints on the strategy: for sweeps alone
 
 
+#: A sample has one in so many of the studies, mistakes and cases of the laws; of iterations and
+#: workloads one in FEWER.
+TURNS, FEWER = 10, 5
+LEFT_OUT = ("bert",)  # of a sample: a minute and a half by itself
+
+
 class Piece(NamedTuple):
     """A function that makes some figures of the file *name*."""
 
@@ -33,22 +40,38 @@ class Piece(NamedTuple):
     make: Callable[[], Figures]
 
 
-def pieces(validated: str | None, *, long: bool = False, sample: bool = False) -> Iterator[Piece]:
-    """All pieces, the longest first, with *long* ones or without; of the laws all cases, or the
-    *sample* of the tests. *validated*: what ``c3sim validate --json`` printed.
+def turn_of_commit() -> int:
+    """The number of the commit, counted from the first: ten in a row have every turn."""
+    counted = ["git", "-C", str(ROOT), "rev-list", "--count", "HEAD"]
+    done = subprocess.run(counted, capture_output=True, text=True, check=False)
+    return int(done.stdout or 0) % TURNS
+
+
+def pieces(
+    validated: str | None, *, long: bool = False, turn: int | None = None
+) -> Iterator[Piece]:
+    """All pieces, the longest first, with *long* ones or without; of a sample those of its *turn*.
+    *validated*: what ``c3sim validate --json`` printed.
     """
+
+    def asked(names: Iterable[Any], of: int = TURNS) -> list[Any]:
+        if turn is None:
+            return list(names)
+        left = [name for name in names if name not in LEFT_OUT]
+        return left[turn % of :: of]
+
     for name in LONG if long else ():
         yield Piece(f"long/{name}", partial(_long_study, name))
     yield Piece("suites", partial(_suites, validated))
     listed = _listed()
-    for name in listed["studies"]:
+    for name in asked(listed["studies"]):
         yield Piece(f"studies/{name}", partial(_study, name))
-    yield from (Piece("mistakes", partial(messages, part)) for part in range(PARTS))
+    yield from (Piece("mistakes", partial(messages, part)) for part in asked(range(PARTS)))
     for name in listed["nodes"]:
-        yield Piece(f"laws/{name}", partial(_laws, name, sample))
-    for name in listed["iterations"]:
+        yield Piece(f"laws/{name}", partial(_laws, name, turn))
+    for name in asked(listed["iterations"], FEWER):
         yield Piece("iterations", partial(_run_of, name))
-    for name in listed["workloads"]:
+    for name in asked(listed["workloads"], FEWER):
         yield Piece("workloads", partial(_compared, name))
 
 
@@ -112,16 +135,19 @@ def _compared(name: str) -> Figures:
     return flat(name, c3sim.compare(name).to_dict())
 
 
-def _laws(node: str, sample: bool) -> Figures:
-    """The cases of the laws on *node*: their results, and what their timelines add up to."""
+def _laws(node: str, turn: int | None) -> Figures:
+    """The cases of the laws on *node*, or those of a sample's *turn*: their results, and what their
+    timelines add up to.
+    """
     sys.path.insert(0, str(SUPPORT))
     import law_cases
 
     import c3sim
 
     found: Figures = {}
-    for case in law_cases.sample() if sample else law_cases.CASES:
-        if case.node_name == node:
+    for case in law_cases.CASES:
+        in_turn = turn is None or crc32(str(case).encode()) % TURNS == turn
+        if case.node_name == node and in_turn:
             try:
                 result = c3sim.run(case.workload, node=case.node, trace=True)
             except c3sim.C3simError as error:
