@@ -49,6 +49,13 @@ def test_generated_pages_are_fresh(name):
     assert pages[name]() == (ROOT / name).read_text(encoding="utf-8")
 
 
+def test_numbers_by_hand_have_a_date():
+    """If not: check them, then python tools/hand_numbers.py."""
+    tool = runpy.run_path(str(ROOT / "tools" / "hand_numbers.py"))
+    assert list(tool["unmarked"]()) == []
+    assert tool["digest"]("takes 3 ms\n") not in ("", tool["digest"]("takes 4 ms\n"))
+
+
 def test_decisions_are_numbered_pages_of_at_most_sixty_lines():
     pages = sorted((DOCS / "decisions").glob("[0-9]*.md"))
     assert [int(page.name[:3]) for page in pages] == list(range(1, len(pages) + 1))

@@ -85,10 +85,10 @@ def c3sim(
 
     \b
     Examples:
-      c3sim study conccl --out results                 the main study: tables and a picture
-      c3sim compare gemm-beside-all-gather             one pair under every strategy
-      c3sim explain gemm-beside-all-gather             where the time went
-      c3sim list                                       what can be named
+      c3sim study conccl --out results        the main study: tables and a picture
+      c3sim compare gemm-beside-all-gather    one pair under every strategy
+      c3sim explain gemm-beside-all-gather    where the time went
+      c3sim list                              what can be named
 
     WORKLOAD, NODE and STUDY are names that 'c3sim list' shows, or paths of YAML files.
     Bad input ends with one line on standard error per mistake, and exit code 2.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from c3sim.evaluation.differences import (
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 NAME = 28  # characters of a kernel's
+SHOWN = 24  # times
+WAITED = "waited for tasks"
 SAME = 1e-9  # relative: no change
 LEAST = 5e-4  # of the longer time: causes that change it by less have no row
 
@@ -67,7 +70,8 @@ def differences_table(found: Differences) -> Group:
     unit, length = time_unit(longest)
     heads = [f"{head}\n({unit})" for head in ("before", "after", "change")]
     table = make_table(["time", "by cause"], [*heads, "change\n(%)"])
-    for name, each in found.times.items():
+    rows = _most(found.times)
+    for name, each in rows.items():
         shares = percent(each.change / each.before) if each.change and each.before else MISSING
         times = (_time(time, length) for time in (each.before, each.after))
         add_row(table, name, "", *times, _change(each.change, length), shares)
@@ -76,7 +80,22 @@ def differences_table(found: Differences) -> Group:
     lines = [f"{path}: {_change(change, length)} {unit}" for path, change in found.numbers.items()]
     if lines:
         lines = ["of the change of the wall time, by number:", *lines]
+    if len(rows) < len(found.times):
+        said = "changed most, waiting for others left out; --json has all"
+        lines = [f"the {len(rows) - 1} of {len(found.times) - 1} times that {said}", *lines]
     return stack(f"against: {found.about}", table, *lines, *band_line(found))
+
+
+def _most(times: Mapping[str, Difference]) -> Mapping[str, Difference]:
+    """*times*, in order; of many the wall time and those that changed most by themselves."""
+    if len(times) <= SHOWN:
+        return times
+
+    def own(name: str) -> float:
+        return sum(abs(part) for cause, part in times[name].parts.items() if cause != WAITED)
+
+    kept = {WALL, *sorted(times, key=own, reverse=True)[:SHOWN]}
+    return {name: each for name, each in times.items() if name in kept}
 
 
 def rows_table(rows: pd.DataFrame, most: int) -> Group:

@@ -53,7 +53,7 @@ def sensitivity_table(result: Sensitivity, what: str) -> Any:
     name = result.output
     table = make_table(
         ["parameter", "interval", "of"],
-        [f"{name}\nat low end", "at high\nend", "moved by", "Sobol\nfirst", "Sobol\ntotal"],
+        ["moved by", "Sobol\ntotal", "Sobol\nfirst", f"{name}\nat low end", "at high\nend"],
     )
     for effect in result.effects[:SHOWN]:
         add_row(table, *_row(effect, name))
@@ -86,17 +86,17 @@ def _row(effect: Effect, name: str) -> tuple[str, ...]:
     shares = [MISSING, MISSING]
     if index is not None:
         shares = [
-            f"{index.first:.2f} +- {index.first_within:.2f}",
             f"{index.total:.2f} +- {index.total_within:.2f}",
+            f"{index.first:.2f} +- {index.first_within:.2f}",
         ]
     return (
         parameter.path,
         interval + (", log" if parameter.log else ""),
         "fit" if parameter.fitted else "file",
-        low,
-        high,
         shown(name, effect.swing(name)),
         *shares,
+        low,
+        high,
     )
 
 
