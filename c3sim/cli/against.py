@@ -87,14 +87,25 @@ def other_of(given: Given, texts: Sequence[str]) -> tuple[Given, dict[str, Any] 
 
 def saved_run(path: str) -> dict[str, Any]:
     """The run that 'c3sim run --json' left at *path*. Raises InputError: it is none."""
+    from c3sim.evaluation.differences import WALL, of_runs
     from c3sim.spec.reading.files import LARGEST_SPEC, read_bytes
 
     try:
         data = json.loads(read_bytes(Path(path), LARGEST_SPEC))
     except ValueError:
         raise InputError("is not JSON; save a run by: c3sim run ... --json", "", path) from None
+    message = "is no saved run; save one by: c3sim run ... --json"
     if not isinstance(data, dict) or not {"wall_s", "tasks", "given"} <= data.keys():
-        raise InputError("is no saved run; save one by: c3sim run ... --json", "", path)
+        raise InputError(message, "", path)
+    try:
+        times = {name: each.after or 0.0 for name, each in of_runs(data, data).items()}
+        sound = times[WALL] > 0.0 <= min(times.values())
+    except KeyError as error:
+        raise InputError(f"{message} (it has no {error.args[0]})", "", path) from None
+    except (TypeError, AttributeError, ArithmeticError):
+        sound = False  # something stands where a number, or a table of them, does
+    if not sound:
+        raise InputError(f"{message} (its times are none)", "", path)
     return data
 
 
@@ -104,12 +115,10 @@ def given_of(saved: Mapping[str, Any], path: str) -> Given:
 
     try:
         given = saved["given"]
-        return Given(
-            workload=given["workload"],
-            node=given["node"],
-            strategy=given["strategy"],
-            settings=Settings(given["set"]),
-        )
+        names = {name: given[name] for name in ("workload", "node", "strategy")}
+        if not all(isinstance(name or "", str) for name in names.values()):
+            raise TypeError
+        return Given(**names, settings=Settings(given["set"]))
     except (KeyError, TypeError, AttributeError):
         message = "does not say what was run; save it again by: c3sim run ... --json"
         raise InputError(message, "given", path) from None

@@ -112,7 +112,8 @@ def _of_runs(before: str, after: str, node: str | None, yes: bool) -> Difference
 def _print_rows(rows: pd.DataFrame, as_json: bool) -> None:
     if as_json:
         *_, column = rows.attrs["columns"]
-        emit_json({"column": column, "rows": rows.to_dict("records")})
+        found = rows.to_dict("records")
+        emit_json({"column": column, "rows": found, "left_out": rows.attrs["left_out"]})
         return
     from c3sim.output.kit.layout import show
     from c3sim.output.tables.differences import rows_table

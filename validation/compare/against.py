@@ -213,13 +213,13 @@ def _of_json(path: Path) -> dict[Key, float]:
         return {
             Key(row["suite"], row["id"], row["metric"], row["name"]): _value(row) for row in rows
         }
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return {}
 
 
 def _value(row: Mapping[str, Any]) -> float:
-    values = (row.get(f"predicted_{unit}") for unit in UNITS)
-    return float(next(value for value in values if value is not None))
+    values = [row.get(f"predicted_{unit}") for unit in UNITS]
+    return float(next((value for value in values if value is not None), "none"))
 
 
 def _of_folder(folder: Path) -> dict[Key, float]:

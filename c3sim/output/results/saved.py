@@ -56,7 +56,8 @@ def _kind_of_json(path: Path) -> Kind:
 def of_results(before: str, after: str, column: str | None = None) -> pd.DataFrame:
     """Rows of two result files with the same axes, scenario and strategy: ``before``, ``after`` and
     ``change`` (relative) of *column*; left out: wall time, else the first output that both have.
-    Sorted by the size of the change. Raises InputError: no column or no row in common.
+    Sorted by the size of the change. ``attrs["left_out"]`` counts rows without a number in one of
+    them, as of a point that failed, or with 0 before. Raises InputError: no column, no row.
     """
     import pandas as pd
 
@@ -78,6 +79,9 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
     if both.empty:
         raise InputError("no row has the same axes, scenario and strategy in both files")
     both.columns = [*on, "before", "after"]
-    both["change"] = both["after"] / both["before"] - 1
+    old, new, rows = both["before"], both["after"], len(both)
+    both["change"] = (new / old - 1).mask(new == old, 0.0)
+    both = both[both["change"].abs() < float("inf")]
+    both.attrs["left_out"] = rows - len(both)
     both.attrs["columns"] = {name: tables[0].columns[name] for name in (*on, wanted)}
     return both.sort_values("change", key=abs, ascending=False, ignore_index=True)

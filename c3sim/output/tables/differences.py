@@ -108,12 +108,15 @@ def rows_table(rows: pd.DataFrame, most: int) -> Group:
         texts = [key.text(row[key.name]) for key in keys]
         times = (shown.text(row[end]) for end in ("before", "after"))
         add_row(table, *texts, *times, percent(row["change"]))
-    change = rows["change"]
-    lines = [
-        f"{len(rows)} rows in both files, {int((change.abs() > SAME).sum())} changed: by"
-        f" {percent(change.min())} to {percent(change.max())} %, {percent(change.median())} % in"
-        " the median"
-    ]
+    change, lines = rows["change"], []
+    if len(rows):
+        lines.append(
+            f"{len(rows)} rows in both files, {int((change.abs() > SAME).sum())} changed: by"
+            f" {percent(change.min())} to {percent(change.max())} %, {percent(change.median())} %"
+            " in the median"
+        )
+    if left_out := rows.attrs["left_out"]:
+        lines.append(f"{left_out} more without a number in one of them, or with 0 before")
     if len(rows) > most:
         lines.append(f"the {most} that changed most; --json has all")
     better = f" ({shown.better} is better)" if shown.better else ""
