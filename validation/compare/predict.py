@@ -30,6 +30,9 @@ from .measurements import FigureKey, measured_figures
 BATCH = 25  # records handed to a process at once
 WORTH_PROCESSES = 4.0  # seconds of work below which starting processes costs more than it saves
 
+#: The fields of a record that its predictions follow from.
+ASKED = {"id", "suite", "node", "strategy", "workload", "measured", "observed"}
+
 Progress = Callable[[int], None]  # how many more records are done
 
 
@@ -81,7 +84,8 @@ def predict(
     """
     from c3sim.experiments.kept import kept_of
 
-    predicted: dict[int, Predicted] = kept_of(dict(nodes), records)
+    texts = [record.model_dump_json(include=ASKED) for record in records]  # quick to tell apart
+    predicted: dict[int, Predicted] = kept_of(dict(nodes), texts)
     missing = [number for number in range(len(records)) if number not in predicted]
     progress(len(predicted))
     ahead = iter(missing)

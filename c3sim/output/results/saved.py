@@ -79,8 +79,8 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
     if both.empty:
         raise InputError("no row has the same axes, scenario and strategy in both files")
     both.columns = [*on, "before", "after"]
-    old, new, rows = both["before"], both["after"], len(both)
-    both["change"] = (new / old - 1).mask(new == old, 0.0)
+    was, now, rows = both["before"], both["after"], len(both)
+    both["change"] = (now / was - 1).mask(now == was, 0.0)
     both = both[both["change"].abs() < float("inf")]
     both.attrs["left_out"] = rows - len(both)
     both.attrs["columns"] = {name: tables[0].columns[name] for name in (*on, wanted)}
