@@ -79,7 +79,7 @@ def import_file(path: Path, format: str, target: Target, *, large: bool = False)
     """Raises InputError for a file that cannot be opened or whose format is not known, and unless
     *large* for more text than USUAL.
     """
-    largest = LARGEST if large else USUAL
+    largest = most_text(large)
     data = read_bytes(path, largest)
     origin = f"{path.name} sha256:{hashlib.sha256(data).hexdigest()[:12]}"
     text, fault = _text(data, path, largest)
@@ -131,7 +131,7 @@ def read_log(path: Path, *, large: bool = False) -> tuple[str, str]:
     """Its text, unpacked, and what is wrong with its end. Raises InputError, as
     :func:`import_file`.
     """
-    largest = LARGEST if large else USUAL
+    largest = most_text(large)
     return _text(read_bytes(path, largest), path, largest)
 
 
@@ -156,9 +156,23 @@ def _text_bytes(path: Path) -> float:
         return 0.0
 
 
+def most_text(large: bool) -> int:
+    """Bytes of text that are read of a log: USUAL; *large*: as many as half of the memory that is
+    free now has room for, LARGEST at most.
+    """
+    if not large:
+        return USUAL
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = int(next(line for line in lines if line.startswith("MemAvailable")).split()[1])
+    except (OSError, StopIteration, ValueError):  # another system: not known
+        return LARGEST
+    return max(USUAL, min(LARGEST, free * 1024 // (2 * MEMORY)))
+
+
 def read_unpacked(path: Path, *, large: bool = False) -> bytes:
     """Its bytes, unpacked as far as they can be. Raises InputError: damaged, or too large."""
-    largest = LARGEST if large else USUAL
+    largest = most_text(large)
     return b"".join(_no_more(_unpacked(read_bytes(path, largest), path, []), path, largest))
 
 
@@ -221,6 +235,9 @@ def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
     """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked. Pieces
     are decoded as they are unpacked, so that no more than the text is held.
     """
+    if largest > USUAL:  # before any of it is held
+        for _ in _no_more(_unpacked(data, path, []), path, largest):
+            pass
     faults: list[str] = []
     decoder, texts, lines = getincrementaldecoder("utf-8-sig")(), list[str](), 0
     for piece in chain(_no_more(_unpacked(data, path, faults), path, largest), (b"",)):
@@ -262,14 +279,16 @@ def _no_more(pieces: Iterable[bytes], path: Path, largest: int) -> Iterator[byte
     """*pieces*. Raises InputError: more than *largest* bytes, or as many lines as take as much
     memory.
     """
-    size, lines, most = 0, 0, MOST_LINES if largest < LARGEST else float("inf")
+    size, lines, most = 0, 0, MOST_LINES if largest <= USUAL else float("inf")
     for piece in pieces:
         size, lines = size + len(piece), lines + piece.count(b"\n")
         if size > largest or lines > most:
             what = f"{largest // MIB} MiB of text" if size > largest else f"{MOST_LINES} lines"
-            more = f"; about {MEMORY} times as much memory" if largest < LARGEST else ""
-            hint = " (--yes reads up to 4096 MiB all the same)" if largest < LARGEST else ""
-            raise InputError(f"more than {what}{more}{hint}; trace fewer steps", file=str(path))
+            more = "half of the free memory has room for no more"
+            if largest <= USUAL:
+                more = f"about {MEMORY} times as much memory"
+                more += " (--yes reads up to 4096 MiB all the same)"
+            raise InputError(f"more than {what}; {more}; trace fewer steps", file=str(path))
         yield piece
 
 
