@@ -13,6 +13,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import isnan, nan
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ NOT_SAID = {"plan", "node", "us", "wall_us", "gpu", "torch", "sets", "calls", "k
 
 
 class Row(NamedTuple):
-    """A case of a plan: measured and predicted seconds or us of both machines."""
+    """A case of a plan: measured and predicted us of both machines; nan: that one did not run."""
 
     name: str
     h200: float
@@ -82,16 +83,18 @@ def rows(what: str) -> dict[str, list[Row]]:
             for file in (MEASURED / f"{gpu}-{what}-{plan}{run}.jsonl.gz" for run in runs):
                 for line in lines(file) if file.exists() else ():
                     seen[gpu][key(line)].append(level(line))
-        for name, times in seen["h200"].items():
-            both = times, seen["h100"][name]
-            apart = max(max(each) / min(each) - 1 for each in both)
+        for name in seen["h200"] or list(seen["h100"]):
+            both = [seen[gpu][name] or [nan] for gpu in ("h200", "h100")]
+            apart = max(max(each) / min(each) - 1 for each in both if each != [nan])
             predicted = (said[node][plan, name] for node in nodes)
             found[kind(plan, name)].append(Row(name, *map(fmean, both), apart, *predicted))
     return found
 
 
 def spread(errors: Sequence[float]) -> str:
-    ranked = sorted(map(abs, errors))
+    ranked = sorted(abs(error) for error in errors if not isnan(error))
+    if not ranked:
+        return "not run      "
     high = ranked[min(len(ranked) - 1, int(0.9 * len(ranked)))]
     return f"{100 * median(ranked):5.1f} / {100 * high:5.1f}"
 
@@ -101,7 +104,8 @@ def _open_order(apart: Sequence[Row]) -> None:
     predictions have a band, since nothing is drawn of one GPU: that is one time, within REPEATS.
     """
     for gpu, column in (("H200", "predicted"), ("H100", "own")):
-        pairs = [(getattr(row, column), getattr(row, gpu.lower())) for row in apart]
+        both = [(getattr(row, column), getattr(row, gpu.lower())) for row in apart]
+        pairs = [(said, measured) for said, measured in both if not isnan(measured)]
         within = sum(abs(said / measured - 1) <= REPEATS for said, measured in pairs)
         if pairs:
             print(f"    order open on {gpu}: {within} of {len(pairs)} within the predicted band")
@@ -111,7 +115,7 @@ def main(what: str, *options: str) -> None:
     print("class (rows)                H200 level     H100 level     ratio, data sheet   sign")
     for name, every in rows(what).items():
         kept = [row for row in every if row.apart <= REPEATS]
-        off = [row for row in kept if abs(row.h100 / row.h200 - 1) > SEEN]
+        off = [row for row in kept if not isnan(row.h200) and abs(row.h100 / row.h200 - 1) > SEEN]
         right = sum(
             (row.by_data_sheet / row.predicted - 1) * (row.h100 / row.h200 - 1) > 0 for row in off
         )

@@ -66,6 +66,21 @@ def test_masked_equals_held(name: str, kind: str) -> None:
     assert masked == pytest.approx(held, rel=1e-9)
 
 
+@pytest.mark.parametrize("left", [1, 3, 8])
+def test_masked_equals_held_where_few_are_left(left: int) -> None:
+    """No rotation and no cluster: any units do (decisions/109)."""
+    node = NODES["h200-8"]
+    units = node.gpu.compute_unit_count
+    task = {**TASKS["kernel"], "stream": "s"}
+    masked = {"tasks": {"it": task}, "streams": {"s": {"compute_units": f"0-{left - 1}"}}}
+    hold = {"kind": "hold", "workgroups": units - left, "time": "1 s", "stream": "h"}
+    streams = {"h": {"compute_units": f"{left}-{units - 1}"}, "s": {}}
+    held = {"tasks": {"hold": hold, "it": task}, "streams": streams}
+    held["host"] = {"order": ["hold", "it"]}
+    ends = [simulate(node, parsed("it", case)).task("it").end for case in (masked, held)]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["stream", "copy"])
 @pytest.mark.parametrize("name", ["teaching-4", "h200-8", "mi300x-8"])
 @pytest.mark.parametrize("workgroups", [1, 3, 32])

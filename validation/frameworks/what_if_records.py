@@ -2,9 +2,10 @@
 
 python -m c3sim.validation.frameworks.what_if_records > validation/data/kernels/what-if.jsonl
 
-Two plans, each run twice on each card (validation/data/kernels). A record needs tasks that say what
-was run and nothing of the model: GEMMs, streams, copies to and from the host. Pairs with other
-kernels are what an iteration makes of its operators, and stand in docs/predictions alone.
+Four plans, each run twice on each card, the last on the H100 alone (validation/data/kernels). A
+record needs tasks that say what was run and nothing of the model: GEMMs, streams, copies to and
+from the host. Pairs with other kernels are what an iteration makes of its operators, and stand in
+docs/predictions alone.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ HERE = Path(__file__).parent
 DATA = HERE.parent / "data/kernels"
 SOFTWARE = "PyTorch 2.11.0, CUDA 13.0"
 SOURCE = "validation/frameworks/{}.py, one {} in a virtual machine, run {}"
-DATE = "2026-11-24"
 CALLS, MIB, RUNS = 16, 1 << 20, 2
-#: name of the runs -> suffix of the plans
-PLANS = {"what-if": "", "what-if-2": "-2"}
+#: name of the runs -> suffix of the plans, and when they were run
+PLANS = {
+    "what-if": ("", "2026-11-24"),
+    "what-if-2": ("-2", "2026-11-24"),
+    "what-if-3": ("-3", "2026-11-28"),
+    "what-if-4": ("-4", "2026-11-28"),
+}
 NODES = {"h200": "h200-1", "h100": "h100-1"}
 #: A kernel of one thread that sleeps: it has room beside any other.
 LATE = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": 0.0}
@@ -78,7 +83,6 @@ def record(suite: str, workload: dict[str, Any], about: dict[str, Any]) -> dict[
         **about,
         "software": SOFTWARE,
         "role": "validation",
-        "date": DATE,
     }
 
 
@@ -94,13 +98,14 @@ def gemms(plan: str, gpu: str, run: int) -> Iterator[dict[str, Any]]:
             "measured": {"isolated": {"gemm": round(CALLS * median(row["us"]), 2)}},
             "samples": len(row["us"]),
             "source": SOURCE.format("kernels", row["gpu"], run),
+            "date": PLANS[plan][1],
         }
         yield record("what_if_gemms", {**workload, "tasks": {"gemm": gemm_task(row)}}, about)
 
 
 def pairs(plan: str, gpu: str, run: int) -> Iterator[dict[str, Any]]:
     """Records of pairs, with the times of both tasks alone."""
-    said = yaml.safe_load((HERE / f"beside-blind{PLANS[plan]}.yaml").read_text(encoding="utf-8"))
+    said = yaml.safe_load((HERE / f"beside-blind{PLANS[plan][0]}.yaml").read_text(encoding="utf-8"))
     alone: dict[str, float] = {}
     for line in lines(f"{gpu}-{plan}-beside-{run}"):
         us = {name: median(times) for name, times in line["us"].items()}
@@ -127,6 +132,7 @@ def pairs(plan: str, gpu: str, run: int) -> Iterator[dict[str, Any]]:
             },
             "samples": len(line["wall_us"]),
             "source": SOURCE.format("beside", line["gpu"], run),
+            "date": PLANS[plan][1],
         }
         yield record("what_if_pairs", workload, about)
 
@@ -135,6 +141,8 @@ def main() -> None:
     for plan in PLANS:
         for gpu in NODES:
             for run in range(1, RUNS + 1):
+                if not (DATA / f"{gpu}-{plan}-kernels-{run}.jsonl.gz").exists():
+                    continue
                 for each in (*gemms(plan, gpu, run), *pairs(plan, gpu, run)):
                     print(json.dumps(each))
 
