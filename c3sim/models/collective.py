@@ -72,9 +72,11 @@ def plan_phase(
         if rules.peer_channels.rounds == "parts":
             in_turn = dealt.rounds
     paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm, group)
+    longer = 0.0
     if ranks.over_nics:
         message = sent * ranks.over_nics / counts.steps
-        nic = _nic_rate(node, wire, ranks, span, message)
+        busy, longer = _posting(node, task, channels)
+        nic = _nic_rate(node, wire, ranks, span, message, busy)
         link_rate = min(link_rate, nic / ranks.over_nics / lanes)
     primitives = _primitives(node, library, task, algorithm, ranks, wire.efficiency * evenness)
     per_cycle = _bytes_per_cycle(library, task.op, algorithm)
@@ -114,7 +116,7 @@ def plan_phase(
     slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
     slices = 0 if algorithm in SHOTS else slices
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
-    flight, steps = _steps(node, wire, task.op, algorithm, ranks, span, in_turn)
+    flight, steps = _steps(node, wire, task.op, algorithm, ranks, span, in_turn, longer)
     if algorithm in SHOTS:  # flags in place of what a step of the library takes
         steps = counts.steps * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
@@ -253,21 +255,36 @@ def local_ports(
     return draw, 1 if topology == "switch" else len({port for _, port in draw})
 
 
-def _nic_rate(node: Node, wire: Protocol, ranks: Ranks, span: Span, step_bytes: float) -> float:
-    """Payload B/s of a GPU's NIC. A host thread posts a message per receiver and step, one after
-    the other: at most message / post time.
+def _posting(node: Node, task: Collective, channels: int) -> tuple[float, float]:
+    """Seconds between nodes for which a message keeps busy who posts it, and by which a step takes
+    longer. A host thread sees a slice and posts message after message; or each of the *channels*
+    posts its own, and no thread is waited for.
+    """
+    between = network(node)
+    if task.proxies == "host":
+        return between.post_time, between.step_latency
+    each = between.kernel_post_time or 0.0  # given (checked on input)
+    return each / channels, each
+
+
+def _nic_rate(
+    node: Node, wire: Protocol, ranks: Ranks, span: Span, step_bytes: float, busy: float
+) -> float:
+    """Payload B/s of a GPU's NIC, with a message per receiver and step: at most message / *busy*,
+    for which each keeps busy who posts it.
     """
     rate = shared_rate(node) * wire.efficiency
     others = span.size - span.inside.size
     receivers = {"next": 1, "rail": span.between.size - 1, "all": others}[ranks.peers]
-    post_time = network(node).post_time
-    return min(rate, step_bytes / receivers / post_time) if post_time else rate
+    return min(rate, step_bytes / receivers / busy) if busy else rate
 
 
 def _steps(
-    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks, span: Span, count: int
-) -> tuple[float, float]:
-    """Seconds on the links, and of channel work, of the *count* steps that follow one another.
+    node: Node, wire: Protocol, op: str, algorithm: str, ranks: Ranks, span: Span, count: int,
+    longer: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Seconds on the links, and of channel work, of the *count* steps that follow one another;
+    between nodes a step takes *longer*.
 
     A step of a ring goes between nodes as often as its bytes do; a step to all peers takes as long
     as the farthest. The rounds of an all-to-all cost the channels a step each, wherever the peer
@@ -279,7 +296,7 @@ def _steps(
     steps = COUNTS[op, algorithm](ranks.count).steps
     far = ranks.over_nics if algorithm == "ring" else 1.0
     flight = steps * (far * hop_latency(node, ranks.peers, span) + (1.0 - far) * latency)
-    work = steps * (step + far * network(node).step_latency)
+    work = steps * (step + far * longer)
     further = count - steps
     return flight + further * (1.0 - ranks.over_nics) * latency, work + further * step
 

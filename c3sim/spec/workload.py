@@ -304,9 +304,10 @@ class Collective(EngineTask):
     """left out: the library's choice; switch: it adds, where it can; one_shot, two_shot: stores to
     peers and flags; hierarchical: phases inside and between nodes"""
     pipeline: Parts | None = None
-    """hierarchical: parts that follow each other through the phases, 1: one phase after the other;
-    left out: the choice of the library"""
+    """hierarchical: parts that go through the phases one by one; left out: the library's choice"""
     protocol: str | None = None
+    proxies: Literal["host", "device"] = "host"
+    """who posts to NICs: a thread of the host, or each channel (scale_out.kernel_post_time)"""
     direction: Literal["push", "pull"] | None = None
     """backend dma: engines of the sender (push, the default) or of the receiver (pull)"""
     engines: Parts | None = None
@@ -320,8 +321,7 @@ class Collective(EngineTask):
     mapping: Literal["peer", "ipc"] | None = None
     """backend dma: how peers' memory is mapped (see copies); left out: peer"""
     out_of_place: bool = False
-    """all_gather, and all_to_all by engines: each GPU copies its own shard as well (a kernel as
-    it sends it)"""
+    """all_gather, and all_to_all by engines: each GPU copies its own shard as well"""
     group: Parts | None = None
     """GPUs of a group, each group for itself; left out: one group of all"""
     stride: Parts = 1

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from c3sim.errors import InputErrors
 from c3sim.models.collective import plan_in_node, plan_phase
 from c3sim.models.hierarchy import CollectivePlan, cluster_algorithms, flat, plan_collective
 from c3sim.models.network import hop_latency
 from c3sim.spec.hardware import Node
 from c3sim.spec.libraries import PeerChannels
+from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Collective
+from c3sim.spec.workload import Collective, Workload
 
 CLUSTER = load_hardware("mi300x-cluster").node
 GIB, KIB = 2.0**30, 2.0**10
@@ -202,3 +204,22 @@ def test_the_base_latency_is_paid_once() -> None:
 def test_algorithms_across_nodes() -> None:
     assert cluster_algorithms("all_reduce") == ("hierarchical", "ring", "direct")
     assert cluster_algorithms("all_to_all") == ("hierarchical", "direct")
+
+
+def test_channels_that_post_themselves_wait_for_no_thread() -> None:
+    """A ring over two nodes of eight: 30 steps, of which one link in eight is between nodes. There
+    a step takes 6 us with the host's threads, 1.7 where a channel posts.
+    """
+    asked = {"algorithm": "ring", "protocol": "simple"}
+    work = {
+        proxies: plan("all_reduce", 2, **asked, proxies=proxies).work
+        for proxies in ("host", "device")
+    }
+    assert work["host"] - work["device"] == pytest.approx(30 / 8 * (6e-6 - 1.7e-6))
+
+
+def test_proxies_of_the_device_need_what_a_put_costs() -> None:
+    gather = {"kind": "collective", "op": "all_gather", "size": 2**20, "proxies": "device"}
+    workload = {"schema": 1, "name": "w", "node": "h200-8", "tasks": {"gather": gather}}
+    with pytest.raises(InputErrors, match="gives no scale_out"):
+        check_on_node(Workload.model_validate(workload), load_hardware("h200-8").node)

@@ -72,6 +72,7 @@ class CollectiveChecks(Checks[Collective]):
         if node.ranks < 2:
             yield InputError(f"a collective on {node.gpus} GPU; needs a node of at least 2", path)
         yield from _backend_errors(task, node, path)
+        yield from _proxy_errors(task, node, path)
         yield from engines_errors(task.engines, node, path)
         if task.ways is not None:
             reason = f", the queues of an engine of {node.name}"
@@ -84,6 +85,18 @@ class CollectiveChecks(Checks[Collective]):
                 " GPU, and algorithm direct"
             )
             yield InputError(message, join(path, "posted"))
+
+
+def _proxy_errors(task: Collective, node: Node, path: str) -> Errors:
+    """Channels that post themselves: between nodes whose file says what that takes."""
+    if task.proxies == "host":
+        return
+    wide, where = node.scale_out, join(path, "proxies")
+    if wide is None or wide.kernel_post_time is None:
+        message = f"{node.name} gives no scale_out.kernel_post_time; what a put costs a kernel"
+        yield InputError(message, where)
+    elif task.on_engines:
+        yield InputError("engines have no channels that post; leave proxies out", where)
 
 
 def _backend_errors(task: Collective, node: Node, path: str) -> Errors:
