@@ -15,7 +15,7 @@ from c3sim.errors import InputError
 from c3sim.spec.task import Served
 
 SHARES = (0.25, 0.5, 1.0)  # of the last shared cache
-MOST = 1_500_000  # lines that a sample follows
+MOST = 750_000  # lines that a sample follows
 FOLLOWED = 3  # groups of rows of tiles
 
 

@@ -137,7 +137,7 @@ class Laboratory:
 
     def __init__(self, program: Program, machine: Machine, *, most: int = MOST, samples: int = 1):
         self.program, self.machine = program, machine
-        self.classes = classes_for(program, machine, most // samples)
+        self.classes = classes_for(program, machine, most)
         self.samples = min(samples, self.classes)
         self._streams: dict[tuple[int, int], Stream] = {}
 
