@@ -9,8 +9,7 @@ from itertools import pairwise
 import pytest
 from law_cases import NODES, Case
 from law_exceptions import known
-from law_nodes import scaled, value_of, without_power_limit
-from law_reads import numbers_read
+from law_nodes import numbers_read, scaled, value_of, without_power_limit
 from law_runs import REL, Trial, digest, ends, law
 
 from c3sim.models.hierarchy import plan_collective

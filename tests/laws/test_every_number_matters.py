@@ -8,8 +8,7 @@ import fnmatch
 
 import pytest
 from law_cases import CASES, NODES, Case, sample
-from law_nodes import scaled
-from law_reads import numbers_read
+from law_nodes import numbers_read, scaled
 from laws_of_times import end_and_reads, end_with, improvements
 
 from c3sim.simulation.simulate import simulate

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from c3sim.spec.hardware import Node
 from c3sim.spec.quantities import Unit
+from c3sim.validation.compare.reads import reading
 
 
 def at_most(nodes: int, gpus: int, node: Node) -> Node:
@@ -44,6 +45,14 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
                 for key, entry in value.items()
             }
     return model.model_copy(update=update)
+
+
+def numbers_read(node: Node, run: Callable[[Node], Any]) -> tuple[Any, set[str]]:
+    """The result of *run* on *node*, and the paths of the dimensional numbers that it read."""
+    paths: set[str] = set()
+    scaled(node, lambda path, _unit: paths.add(path) or 1.0)
+    copy, read = reading(node, frozenset(paths))
+    return run(copy), read
 
 
 @cache
