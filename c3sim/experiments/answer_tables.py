@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from c3sim.experiments.study import Row
 from c3sim.output.kit.grid import Table
@@ -126,6 +126,17 @@ def most_of(of: Row) -> str | None:
     return f"{of.most.name}: {of.most.value}, {100 * of.most.by:+.1f}" if of.most else None
 
 
+def own_outside(bands: Mapping[str, Row]) -> Iterator[str]:
+    """A line for each strategy whose own mean its band does not hold, with the reason."""
+    for name, band in bands.items():
+        if not band.low <= band.usual <= band.high:
+            side = "below" if band.usual < band.low else "above"
+            yield (
+                f"{name}: {percent(band.usual)} % as it is lies {side} its band: intervals reach"
+                " further to one side of the file's values"
+            )
+
+
 def _verdict(answer: Row) -> Iterator[str]:
     """The band in sentences: of what it is, and what it says."""
     drawn, order = answer.drawn, answer.get("order")
@@ -143,6 +154,7 @@ def _verdict(answer: Row) -> Iterator[str]:
             yield f"{name} is moved most by {most_of(band)} points"
         if band.narrow:
             yield f"{name}: {percent(band.high - band.low, 0)} points wide; measure {band.narrow}"
+    yield from own_outside(answer.strategies)
     known = [band.inside for band in answer.strategies.values() if band.inside is not None]
     if known:
         yield f"verdict: {sum(known)} of {len(known)} published means lie inside the band"

@@ -262,3 +262,16 @@ def test_the_band_decides_whether_a_published_mean_holds():
     base, conccl = claims(found)
     assert (base.holds, conccl.holds) == (True, False)
     assert conccl.decides == "links.latency: otherwise, -30.0"
+
+
+def test_a_band_without_its_own_run_says_why():
+    """10 % lies below a band of 12 to 15 %; 14 % inside it needs no words."""
+    from c3sim.experiments.answer_tables import own_outside
+    from c3sim.experiments.study import Row
+
+    bands = {
+        "base": Row(low=0.12, high=0.15, usual=0.10),
+        "sp": Row(low=0.12, high=0.15, usual=0.14),
+    }
+    (line,) = own_outside(bands)
+    assert line.startswith("base: 10.0 % as it is lies below its band")
