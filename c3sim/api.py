@@ -23,7 +23,7 @@ from c3sim.evaluation.trust import domains
 from c3sim.output.kit.progress import heard, sweep_progress
 from c3sim.output.kit.progress import progress as progress_bar
 from c3sim.output.shows import Again, show_themselves
-from c3sim.result import Result
+from c3sim.result import Result, later
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading import library
@@ -429,7 +429,12 @@ def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) 
         partial(_evaluate, model, target, result.strategy, trace=True),
         partial(explain, model, node=target, strategy=result.strategy),
     )
-    return replace(result, notes=(*result.notes, *notes), again=again)
+    return replace(
+        result,
+        notes=later(lambda: (*result.notes, *notes)),
+        trust=later(lambda: result.trust),
+        again=again,
+    )
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:

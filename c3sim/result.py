@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from c3sim.models.capacity import Capacity
 from c3sim.shown import Drawn, Shown
@@ -26,6 +26,50 @@ __all__ = [
     "TaskResult",
     "Timeline",
 ]
+
+
+T = TypeVar("T")
+Of = TypeVar("Of", bound=type)
+
+
+class Later:
+    """A value that *make* works out when it is first asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make: Callable[[], Any] | None = make
+        self._made: Any = None
+
+    def __call__(self) -> Any:
+        if self._make is not None:
+            self._made, self._make = self._make(), None
+        return self._made
+
+
+def later(make: Callable[[], T]) -> T:
+    """What *make* gives, for a field that may come :func:`late`."""
+    return cast(T, Later(make))
+
+
+def late(*names: str) -> Callable[[Of], Of]:
+    """A decorator of dataclasses with slots: the fields *names* may be given as :func:`later`, and
+    are worked out when somebody looks at them, compares, copies or stores the record.
+    """
+
+    def of(made: Of) -> Of:
+        for name in names:
+            slot: Any = made.__dict__[name]
+
+            def look(record: Any, slot: Any = slot) -> Any:
+                value = slot.__get__(record)
+                if isinstance(value, Later):
+                    value = value()
+                    slot.__set__(record, value)
+                return value
+
+            setattr(made, name, property(look, slot.__set__))
+        return made
+
+    return of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,6 +211,7 @@ class Losses:
     whole_s: float
 
 
+@late("stretched_s", "losses")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OverlapResult:
     """The overlap of communication and compute, and its cost. Times in s::
@@ -276,6 +321,7 @@ _KEYS = {
 _RECORDS = ("overlap", "power", "ranks", "trace", "again")  # fields that are no keys
 
 
+@late("notes", "trust")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result(Shown):
     """One workload on one node under one strategy::
@@ -369,6 +415,11 @@ class Result(Shown):
             for name, times in self.overlap.classes.items()
         ]
         return pd.DataFrame(rows, columns=["class", "busy_s", "exposed_s", "share"])
+
+    def figure(self, key: str) -> Any:
+        """The figure of *key*, as it is; None: there is none."""
+        own = key in _KEYS or any(each.name == key for each in fields(self))
+        return attrgetter(_KEYS.get(key, key))(self) if own else None
 
     def by_key(self) -> dict[str, Any]:
         """Every figure by its key of :meth:`to_dict`, as it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from c3sim.errors import InputError
 from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
@@ -19,6 +20,7 @@ from c3sim.result import (
     RankResult,
     Result,
     TaskResult,
+    later,
 )
 from c3sim.schedules import expanded
 from c3sim.simulation.critical_path import least_of, precedence
@@ -75,8 +77,8 @@ def evaluate_run(
 ) -> Result:
     """As :func:`c3sim.run`, for models that have been checked against each other.
 
-    *noted* = False leaves out the notes, *stretched* = False the time that contention adds to
-    compute; both may take runs of their own.
+    *noted* = False leaves out losses, notes and trust, *stretched* = False the time that contention
+    adds to compute. They may take runs of their own, when somebody looks at them.
     """
     strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
     best = best_of(workload, node, strategy)
@@ -84,11 +86,10 @@ def evaluate_run(
     alone = {name: isolated(node, best.workload, name) for name in workload.tasks}
     apart = Apart(workload, node)
     shared, own = apart.overlap(best), apart.overlap(best, own=True)
-    pair = whole_of(given, node, strategy) if noted else None
-    lossy = noted and (pair is not None or shared.fraction is not None)
-    lost = losses(node, best.workload, run.end, pair=pair, serial=own.serial) if lossy else None
-    stretch = _stretched(best.workload, node, run, alone) if stretched else None
-    about = Noted(workload, node, strategy, best, shared, own, pair, lost)
+    about = _About(given, workload, node, strategy, best, shared, own)
+    stretch = later(lambda: _stretched(best.workload, node, run, alone)) if stretched else None
+    lost = later(about.losses) if noted else None
+    overlapped = _overlap_result(best.workload, run, shared, own, stretch, lost)
     return Result(
         workload=workload.name,
         node=node.name,
@@ -101,13 +102,38 @@ def evaluate_run(
         memory_bytes=sum(task.operand_bytes for task in given.tasks.values()),
         energy_j=run.energy,
         tasks=_task_results(node, best.workload, run, alone),
-        overlap=_overlap_result(best.workload, run, shared, own, stretch, lost),
+        overlap=overlapped,
         power=power_result(node, run.account, run.energy, run.end),
         ranks=_ranks(node, run),
-        notes=notes(about) if noted else (),
-        trust=nearest(node, best.workload) if noted else "",
+        notes=later(lambda: about.notes(overlapped.losses)) if noted else (),
+        trust=later(lambda: nearest(node, best.workload)) if noted else "",
         trace=run.timeline,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What losses and notes of a run are about: the workload *given*, and as it was run."""
+
+    given: Workload
+    workload: Workload
+    node: Node
+    strategy: str
+    best: Best
+    shared: Overlap
+    own: Overlap
+
+    def losses(self) -> Losses | None:
+        pair = whole_of(self.given, self.node, self.strategy)
+        if pair is None and self.shared.fraction is None:
+            return None
+        wall, serial = self.best.run.end, self.own.serial
+        return losses(self.node, self.best.workload, wall, pair=pair, serial=serial)
+
+    def notes(self, lost: Losses | None) -> tuple[str, ...]:
+        pair = whole_of(self.given, self.node, self.strategy)
+        of = self.workload, self.node, self.strategy, self.best, self.shared, self.own
+        return notes(Noted(*of, pair, lost))
 
 
 def _overlap_result(

@@ -102,7 +102,7 @@ def read_output(result: Result, name: str) -> float | None:
     """The value of output *name*; None where it does not apply, as for a task that is not there."""
     value: Any
     if name in FIELDS or name in ITERATION_FIELDS:
-        value = result.by_key().get(name)
+        value = result.figure(name)
     elif name.startswith("classes."):
         _, operator, field = name.split(".")
         times = result.overlap.classes.get(operator)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import c3sim
+from c3sim.evaluation import evaluate as evaluation
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
@@ -129,3 +132,22 @@ def test_a_choice_that_loses_says_so():
     assert f"the choice loses: {loss:.1f} % slower than as_written" in result.notes and loss > 1
     better = c3sim.run(LAYERS, strategy="conccl_latte")
     assert not any(note.startswith("the choice loses") for note in better.notes)
+
+
+def test_losses_notes_and_trust_are_worked_out_once_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They take runs of their own, for those who look. A copy has the values."""
+    asked = []
+
+    def losses(*args: object, **options: object) -> None:
+        asked.append("losses")
+
+    monkeypatch.setattr(evaluation, "losses", losses)
+    monkeypatch.setattr(evaluation, "nearest", lambda *_: asked.append("trust") or "near")
+    result = evaluate_run(LAYERS, NODE, "base")
+    assert result.figure("wall_s") == result.wall_s > 0 and not asked
+    assert result.overlap.losses is None and result.notes is result.notes
+    assert asked == ["losses"]
+    assert pickle.loads(pickle.dumps(result)) == result
+    assert result.trust == "near" and asked == ["losses", "trust"]
