@@ -111,16 +111,15 @@ class Progress:
         for flow in touched:
             changed.update(dict.fromkeys(flow.places))
         told = self._follow_states(changed)
-        capped = [flow for flow in {**touched, **told} if self._has_other_cap(flow)]
+        capped = self._follow_caps({**touched, **told})
         scarce = self._follow_values(changed, capped)
         flows = self._connected({**touched, **dict.fromkeys(capped), **scarce})
         if flows:
             self.solves += 1
-        for flow, rate in self._rates(flows):
-            if rate != flow.rate or flow in touched:
-                told[flow] = None
-                self._go_on(flow, rate, now)
-        return sorted(told, key=in_order) if report else []
+        rates = self._rates(flows)
+        moved = [each for each in rates if each[1] != each[0].rate or each[0] in touched]
+        self._go_on(moved, now)
+        return sorted({**told, **dict(moved)}, key=in_order) if report else []
 
     def earliest(self) -> float:
         """When the next flow ends."""
@@ -162,15 +161,18 @@ class Progress:
                     told.update(dict.fromkeys(members))
         return told
 
-    def _has_other_cap(self, flow: Flow) -> bool:
-        """True if the cap of *flow* is another one in the state that its domain has now."""
-        if not callable(flow.cap):
-            return False
-        cap, demand = flow.cap(self.states.get(flow.domain)), flow.demand
-        if cap == demand.cap:
-            return False
-        flow.demand = Demand(demand.weight, cap, demand.uses)
-        return True
+    def _follow_caps(self, flows: Iterable[Flow]) -> list[Flow]:
+        """Evaluate the caps of *flows*; returns those that have another one in the state that their
+        domain has now.
+        """
+        found = []
+        for flow in flows:
+            if callable(flow.cap):
+                cap, demand = flow.cap(self.states.get(flow.domain)), flow.demand
+                if cap != demand.cap:
+                    flow.demand = Demand(demand.weight, cap, demand.uses)
+                    found.append(flow)
+        return found
 
     def _follow_values(
         self, changed: Mapping[Hashable, None], capped: Iterable[Flow]
@@ -181,13 +183,15 @@ class Progress:
         places = {each: True for each in changed if isinstance(each, int)}  # others are domains
         for flow in capped:
             for index, _ in flow.demand.uses:
-                places.setdefault(index, False)
+                if index not in places:
+                    places[index] = False
         found: dict[Flow, None] = {}
         for index, other_users in places.items():
-            users = self._sharing[index]
+            users, drawn = self._sharing[index], 0.0
             if other_users and users and index in self._rules:
                 self._given[index] = self._rules[index](self._values[index], [*users])
-            drawn = sum([amount * flow.demand.cap for flow, amount in users.items()])
+            for flow, amount in users.items():
+                drawn += amount * flow.demand.cap
             if not drawn < (1.0 - LEFT_OVER) * self._given[index]:
                 self._scarce.add(index)
             elif index in self._scarce:
@@ -199,43 +203,48 @@ class Progress:
 
     def _connected(self, flows: Mapping[Flow, None]) -> list[Flow]:
         """*flows* and those that share scarce capacities with them, in order of starts."""
-        found, places = {*flows}, set[int]()
-        pending = [index for flow in flows for index, _ in flow.demand.uses]
+        found, places, scarce = {*flows}, set[int](), self._scarce
+        pending = [index for flow in flows for index, _ in flow.demand.uses if index in scarce]
         while pending:
             index = pending.pop()
-            if index in self._scarce and index not in places:
+            if index not in places:
                 places.add(index)
                 for flow in self._sharing[index].keys() - found:
                     found.add(flow)
-                    pending += [further for further, _ in flow.demand.uses]
+                    pending += [place for place, _ in flow.demand.uses if place in scarce]
         return sorted(found, key=in_order)
 
     def _rates(self, flows: Iterable[Flow]) -> Iterable[tuple[Flow, float]]:
         """The rate of each of *flows*, which share scarce capacities among themselves alone."""
-        free, sharing, demands = [], [], []
+        free, sharing, demands, scarce = [], [], [], self._scarce
         for flow in flows:
             weight, cap, uses = flow.demand
-            uses = tuple([use for use in uses if use[0] in self._scarce])
-            if uses or not (0.0 <= cap < math.inf and 0.0 < weight < math.inf):
+            bound = [use for use in uses if use[0] in scarce] if scarce else ()
+            if bound or not (0.0 <= cap < math.inf and 0.0 < weight < math.inf):
                 sharing.append(flow)
-                demands.append(Demand(weight, cap, uses))
+                demands.append(Demand(weight, cap, tuple(bound)))
             else:
                 free.append((flow, cap))
-        return [*free, *zip(sharing, fill(self._given, demands), strict=True)]
+        if sharing:
+            free += zip(sharing, fill(self._given, demands), strict=True)
+        return free
 
-    def _go_on(self, flow: Flow, rate: float, now: float) -> None:
-        """Let *flow* go on at *rate*, and predict its finish."""
-        self.settle(flow, now)
-        flow.rate = rate
-        finish = math.inf
-        if flow.remaining <= 0.0:
-            finish = now
-        elif rate > 0.0:
-            finish = now + flow.remaining / rate
-        if finish != flow.finish:
-            flow.finish = finish
-            if finish < math.inf:
-                heappush(self._finishes, (finish, flow.serial, flow))
+    def _go_on(self, moved: Iterable[tuple[Flow, float]], now: float) -> None:
+        """Let flows go on, each at its rate, and predict their finishes."""
+        for flow, rate in moved:
+            if flow.settled != now:  # as settle(), without a call
+                flow.remaining -= flow.rate * (now - flow.settled)
+                flow.settled = now
+            flow.rate = rate
+            finish = math.inf
+            if flow.remaining <= 0.0:
+                finish = now
+            elif rate > 0.0:
+                finish = now + flow.remaining / rate
+            if finish != flow.finish:
+                flow.finish = finish
+                if finish < math.inf:
+                    heappush(self._finishes, (finish, flow.serial, flow))
         if len(self._finishes) > 2 * len(self.flows) + 64:
             # one entry per flow, so that the heap does not grow with the number of solves
             ends = [(flow.finish, flow.serial, flow) for flow in self.flows]

@@ -459,7 +459,7 @@ def _tables(
     if asked.study.pool is None:
         return {}
     pool = with_settings(load_study(asked.study.pool), asked.options.settings)
-    run = partial(asked.each, partial(_fractions, tuple(names)), what="other tables")
+    run = partial(asked.each, partial(_fractions, tuple(names)), what="other tables", worth=20)
     return other_means(names, cases, workload_cases(pool, asked.options.node), run)
 
 

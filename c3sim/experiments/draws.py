@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -67,6 +67,12 @@ class Draw:
 
     settings: Settings = ()
     yardsticks: tuple[Yardstick, ...] = (USUAL,)
+
+    def runs(self) -> AbstractContextManager[None]:
+        """Where its runs are remembered: one number alone has no say in many; where all have moved,
+        none is as before.
+        """
+        return nullcontext() if len(self.settings) <= 1 else of_one_node()
 
     def over(self, other: Draw) -> Draw:
         """Both draws at once; where they differ, *self*. Yardsticks are crossed."""
@@ -174,7 +180,7 @@ Fractions = Mapping[str, float]  # strategy -> mean fraction of ideal
 #: By each yardstick of a draw; none where the values of the draw exclude each other.
 Measured = Sequence[Fractions]
 #: Runs from which other processes pay: starting them takes about as long.
-WORTH_IT = 500
+WORTH_IT = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,8 +201,7 @@ def replay(
 
 
 def _means(reruns: Sequence[Rerun], draw: Draw) -> Measured:
-    # one number alone has no say in many runs; where all have moved, none is as before
-    with nullcontext() if len(draw.settings) <= 1 else of_one_node():
+    with draw.runs():
         try:
             return means_of(reruns, draw)
         except InputError:

@@ -31,7 +31,7 @@ from c3sim.experiments.cases import Case
 from c3sim.experiments.draws import Draw, Drawing, Nodes, in_si
 from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row
-from c3sim.simulation.runs import isolated, of_one_node
+from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.study import Fact
 from c3sim.strategies.rewrites import reserved
@@ -89,7 +89,7 @@ def screen(
 
 
 def _values(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> Values:
-    with of_one_node():
+    with draw.runs():
         try:
             return values_of(facts, cases, draw)
         except InputError:
@@ -214,7 +214,7 @@ def _moved(
 def _reached(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw, least: float) -> float:
     """Logarithm of the weight of *draw*; facts stop being asked once it is below *least*."""
     nodes, exponent = Nodes(), 0.0
-    with of_one_node():
+    with draw.runs():
         try:
             for fact in facts:
                 value = _value(fact, cases, draw.settings, nodes)

@@ -28,6 +28,7 @@ from c3sim.output.kit.panels import Panel, panel
 from c3sim.output.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
 from c3sim.spec.study import Study
 
+WORTH = 20  # scenarios from which other processes pay: each has some twenty runs
 FLAGS = {"Q": FIRST, "S": SECOND}
 cases = sweep.cases
 
