@@ -160,7 +160,7 @@ def test_work_grows_no_faster_than_what_is_asked(
     name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     sizes = CASES[name]["wide" if request.config.getoption("--every-case") else "sizes"]
-    assert exponent(WORK[name], tuple(sizes), tmp_path) <= CASES[name].get("most", MOST)
+    assert exponent(WORK[name], tuple(sizes), tmp_path) <= MOST
 
 
 def test_work_that_grows_with_the_square_is_seen(tmp_path: Path) -> None:

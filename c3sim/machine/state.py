@@ -296,7 +296,7 @@ class StateByClock:
                 of_one += demand * (flow.memory_time + flow.l2_time / clock)
                 limited = limited or flow.freely is not None or (follows and most < flow.full)
             # tiles ask L2 for operands as fast as they use them: beyond what it gives they wait
-            l2 += min(of_l2, 1.0) if all(flow.computing for flow in flows) else of_l2
+            l2 += 1.0 if of_l2 > 1.0 and all([flow.computing for flow in flows]) else of_l2
             if not limited:
                 continue
             if bound not in self._freely:
