@@ -38,8 +38,10 @@ def _leaves_are_alike(node: Node) -> bool:
 
 
 def _engines_are_alike(plan: Plan) -> bool:
-    """True if commands share engines alike on every GPU, though the map's numbers differ."""
-    if plan.scene.node.engine_map is None:
+    """True if commands, where there are any, share engines alike on every GPU, though the map's
+    numbers differ.
+    """
+    if plan.scene.node.engine_map is None or not any(t.by_engines for t in plan.tasks.values()):
         return True
     # An engine that a command names serves another peer on every GPU.
     named = any(task.names_engines for task in plan.tasks.values())
