@@ -108,6 +108,9 @@ def test_a_put_is_two_posts_of_the_workgroup_that_ends_the_slice() -> None:
 
 def test_who_puts_needs_a_known_cost() -> None:
     cluster = load_hardware("mi300x-cluster").node
+    assert cluster.scale_out is not None
+    wide = cluster.scale_out.model_copy(update={"kernel_post_time": None})
+    cluster = cluster.model_copy(update={"scale_out": wide})
     copy = {"kind": "copy", "executor": "nic", "bytes": SIZE, "peer": 8, "gpus": "all"}
     copy |= {"posted": "serial", "after": ["kernel.tiles[50%]"]}
     with pytest.raises(InputErrors, match=r"gives no scale_out\.kernel_post_time"):

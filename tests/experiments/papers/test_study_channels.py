@@ -80,7 +80,7 @@ def test_a_gemm_pays_once_its_tiles_have_no_unit_left(result: StudyResult) -> No
     assert plan_gemm(h200, DECODE).tiles == h200.compute_unit_count - 4
     free = curve(result, "h200-4", "decode")
     assert free[4].gemm_slowdown == pytest.approx(1.0, abs=2e-3)
-    assert free[8].gemm_slowdown > 1.3
+    assert free[8].gemm_slowdown > 1.25
     assert plan_gemm(mi300x, MEDIUM).tiles == mi300x.compute_unit_count
     full = curve(result, "mi300x-8", "medium")
     assert full[2].gemm_slowdown > 1.3

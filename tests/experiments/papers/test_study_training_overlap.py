@@ -52,11 +52,11 @@ def test_a_step_is_computing_and_what_it_loses(result: StudyResult) -> None:
 
 
 def test_without_overlap_both_sides_follow_each_other(rows: dict[str, Row]) -> None:
-    """MI300X's power limit acts at once, so operators do not gain from the rests between them."""
+    """MI300X's clock rises slowly, so operators gain a little from the rests between them."""
     row = rows["no overlap"]
     assert row.wall_s == pytest.approx(row.compute_s + row.communication_s, rel=5e-3)
     assert (row.hidden, row.limited_by) == (0.0, "exposed")
-    assert row.stretched_s == pytest.approx(0.0, abs=1e-3 * row.wall_s)
+    assert -0.03 * row.wall_s < row.stretched_s < 0
 
 
 def test_hidden_is_what_is_spared_of_the_communication(rows: dict[str, Row]) -> None:
