@@ -8,6 +8,7 @@ import pytest
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
+from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
@@ -33,6 +34,14 @@ def test_one_node_of_a_cluster_is_the_node(backend: str) -> None:
     assert {key: times.end for key, times in found.times.items()} == {
         key: times.end for key, times in wanted.times.items()
     }
+
+
+def test_engines_that_nobody_uses_do_not_tell_gpus_apart() -> None:
+    """With 13 engines the map of peers shares them another way on each GPU; kernels do not mind."""
+    uneven, _ = set_value(ALONE, workload(gemm=GEMM), "gpu.dma_engines.count", 13)
+    gather = {**REDUCE, "op": "all_gather"}
+    assert can_fold(workload(gemm=GEMM, gather=gather), uneven)
+    assert not can_fold(workload(gather={**gather, "backend": "dma"}), uneven)
 
 
 @pytest.mark.parametrize("op", ["all_reduce", "all_to_all"])
