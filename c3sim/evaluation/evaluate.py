@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from c3sim.errors import InputError
-from c3sim.evaluation.losses import Overlap, losses, overlap, whole_of
+from c3sim.evaluation.losses import Overlap, overlap
 from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
@@ -86,10 +85,9 @@ def evaluate_run(
     alone = {name: isolated(node, best.workload, name) for name in workload.tasks}
     apart = Apart(workload, node)
     shared, own = apart.overlap(best), apart.overlap(best, own=True)
-    about = _About(given, workload, node, strategy, best, shared, own)
+    about = Noted(given, workload, node, strategy, best, shared, own)
     stretch = later(lambda: _stretched(best.workload, node, run, alone)) if stretched else None
-    lost = later(about.losses) if noted else None
-    overlapped = _overlap_result(best.workload, run, shared, own, stretch, lost)
+    lost = later(lambda: about.lost) if noted else None
     return Result(
         workload=workload.name,
         node=node.name,
@@ -102,38 +100,13 @@ def evaluate_run(
         memory_bytes=sum(task.operand_bytes for task in given.tasks.values()),
         energy_j=run.energy,
         tasks=_task_results(node, best.workload, run, alone),
-        overlap=overlapped,
+        overlap=_overlap_result(best.workload, run, shared, own, stretch, lost),
         power=power_result(node, run.account, run.energy, run.end),
         ranks=_ranks(node, run),
-        notes=later(lambda: about.notes(overlapped.losses)) if noted else (),
+        notes=later(lambda: notes(about)) if noted else (),
         trust=later(lambda: nearest(node, best.workload)) if noted else "",
         trace=run.timeline,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _About:
-    """What losses and notes of a run are about: the workload *given*, and as it was run."""
-
-    given: Workload
-    workload: Workload
-    node: Node
-    strategy: str
-    best: Best
-    shared: Overlap
-    own: Overlap
-
-    def losses(self) -> Losses | None:
-        pair = whole_of(self.given, self.node, self.strategy)
-        if pair is None and self.shared.fraction is None:
-            return None
-        wall, serial = self.best.run.end, self.own.serial
-        return losses(self.node, self.best.workload, wall, pair=pair, serial=serial)
-
-    def notes(self, lost: Losses | None) -> tuple[str, ...]:
-        pair = whole_of(self.given, self.node, self.strategy)
-        of = self.workload, self.node, self.strategy, self.best, self.shared, self.own
-        return notes(Noted(*of, pair, lost))
 
 
 def _overlap_result(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from c3sim.evaluation.losses import Overlap, loss_note, one_after_the_other
+from c3sim.evaluation.losses import Overlap, loss_note, losses, one_after_the_other, whole_of
 from c3sim.evaluation.trust import conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
@@ -23,21 +24,33 @@ NAMED = 3  # tasks of which one thing is said
 LOSS = 0.001  # relative: a choice that is slower by less does not lose
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Noted:
-    """Subject of notes: the run of the *best* candidate of *strategy*; *common*, *own*: against
-    isolated times of the baseline, and as run; the *pair* that it has in pieces, whole; what it
-    *lost* where it loses.
+    """Subject of notes: the run of the *best* candidate of *strategy* for the workload *given*,
+    *workload* without its schedule; *common*, *own*: against isolated times of the baseline, and
+    as run.
     """
 
+    given: Workload
     workload: Workload
     node: Node
     strategy: str
     best: Best
     common: Overlap
     own: Overlap
-    pair: Workload | None
-    lost: Losses | None
+
+    @cached_property
+    def pair(self) -> Workload | None:
+        """The pair that it has in pieces, whole."""
+        return whole_of(self.given, self.node, self.strategy)
+
+    @cached_property
+    def lost(self) -> Losses | None:
+        """The part of the ideal that it loses, by cause; None: it has no ideal."""
+        if self.pair is None and self.common.fraction is None:
+            return None
+        run = self.best.workload, self.best.run.end
+        return losses(self.node, *run, pair=self.pair, serial=self.own.serial)
 
 
 def notes(on: Noted) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import pytest
 
 import c3sim
 from c3sim.evaluation import evaluate as evaluation
+from c3sim.evaluation import notes
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
@@ -143,7 +144,7 @@ def test_losses_notes_and_trust_are_worked_out_once_looked_at(
     def losses(*args: object, **options: object) -> None:
         asked.append("losses")
 
-    monkeypatch.setattr(evaluation, "losses", losses)
+    monkeypatch.setattr(notes, "losses", losses)
     monkeypatch.setattr(evaluation, "nearest", lambda *_: asked.append("trust") or "near")
     result = evaluate_run(LAYERS, NODE, "base")
     assert result.figure("wall_s") == result.wall_s > 0 and not asked
