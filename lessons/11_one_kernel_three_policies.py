@@ -37,7 +37,7 @@ lesson.guess(guess, most_workgroups(True), "workgroups")
 # Every line followed, for each policy.
 
 # %%
-AT_ONCE = (8, 12, 16, 24, 32)
+AT_ONCE = (8, 12, 24, 32)
 axes = lesson.axes()
 print(f"uncached: {100 * counts('uncached', 12).found:.0f} % of the loads found")
 for policy, words in (("cache_r", "loads cached"), ("cache_rw", "loads and stores cached")):
