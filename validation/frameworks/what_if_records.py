@@ -2,10 +2,9 @@
 
 python -m c3sim.validation.frameworks.what_if_records > validation/data/kernels/what-if.jsonl
 
-Four plans, each run twice on each card, the last on the H100 alone (validation/data/kernels). A
-record needs tasks that say what was run and nothing of the model: GEMMs, streams, copies to and
-from the host. Pairs with other kernels are what an iteration makes of its operators, and stand in
-docs/predictions alone.
+Four plans, each run twice on each card (validation/data/kernels). A record needs tasks that say
+what was run and nothing of the model: GEMMs, streams, copies to and from the host. Pairs with other
+kernels are what an iteration makes of its operators, and stand in docs/predictions alone.
 """
 
 from __future__ import annotations
