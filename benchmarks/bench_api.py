@@ -22,9 +22,9 @@ from figures import Row, show
 import c3sim
 from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
-from c3sim.strategies.table import best_candidate
 
 WORKLOAD, STRATEGY = "gemm-beside-all-gather", "sp"
 SECONDS = 5.0  # for 1,000 runs

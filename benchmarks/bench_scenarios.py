@@ -25,12 +25,12 @@ from figures import Row, show
 
 from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.strategies.table import candidates_of
 from c3sim.experiments.cases import workload_cases
 from c3sim.iterations.measure import run_iteration
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study, open_iteration
-from c3sim.strategies.table import candidates_of
 
 PIECES, ITERATION = "gemm-behind-all-gather-in-pieces", "llama3-405b-training"
 LAYERS = 104  # of ITERATION that have 10,000 tasks

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from c3sim.api import advise, compare, diff, explain, export_trace, run, study, sweep
+    from c3sim.api.many import import_trace, optimise, sensitivity, validate
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
-    from c3sim.many import import_trace, optimise, sensitivity, validate
     from c3sim.result import Result
     from c3sim.spec.reading.building import (
         Program,
@@ -65,7 +65,7 @@ _HOME = {
         ("advise", "compare", "diff", "explain", "export_trace", "run", "study", "sweep"),
         "c3sim.api",
     ),
-    **dict.fromkeys(("import_trace", "optimise", "sensitivity", "validate"), "c3sim.many"),
+    **dict.fromkeys(("import_trace", "optimise", "sensitivity", "validate"), "c3sim.api.many"),
     **dict.fromkeys(("C3simError", "DeadlockError", "InputError", "InputErrors"), "c3sim.errors"),
     **dict.fromkeys(
         ("Workload", "collective", "copy", "gemm", "hold", "stream_kernel"),

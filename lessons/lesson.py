@@ -51,7 +51,7 @@ class Lesson:
         """Empty axes in the common look; for more than one column, a row of them."""
         from matplotlib.figure import Figure
 
-        from c3sim.output.kit import look
+        from c3sim.kit import look
 
         with look.style():
             figure = Figure(figsize=(INCHES[0], height), layout="constrained")
@@ -63,7 +63,7 @@ class Lesson:
 
     def show(self, picture: Axes | Figure, words: str) -> None:
         """*picture* in a notebook or, run as a program, as a file in the current folder."""
-        from c3sim.output.kit.progress import in_notebook
+        from c3sim.kit.progress import in_notebook
         from c3sim.output.notebook import image
 
         figure: Any = picture.figure

@@ -11,10 +11,10 @@ from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.notes import auto_loss
+from c3sim.evaluation.strategies.table import STRATEGIES, best_candidate, exhaustive
 from c3sim.simulation.runs import alone, isolated, run_once
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import STRATEGIES, best_candidate, exhaustive
 
 NODE = load_hardware("mi300x-8").node
 GEMM = {"kind": "gemm", "stream": "compute", "m": 4096, "n": 4096, "k": 4096}

@@ -9,7 +9,7 @@ import pytest
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
-from c3sim.output.kit import progress
+from c3sim.kit import progress
 
 PAIR = "gemm-beside-all-gather"
 MADE = {

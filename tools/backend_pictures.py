@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import c3sim
-from c3sim.output.kit import look
+from c3sim.kit import look
 
 IMAGES = Path(__file__).parents[1] / "docs" / "img"
 STEP, PAIR = "llama3-8b-training", "gemm-beside-all-gather"

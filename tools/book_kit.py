@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import c3sim
-from c3sim.output.kit import look
+from c3sim.kit import look
 
 BLUE = look.PALETTE[0]
 DOTS = 100

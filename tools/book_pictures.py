@@ -15,7 +15,7 @@ from book_kit import BLUE, Bar, counter, curve, logarithmic, png, small, timelin
 from matplotlib.axes import Axes
 
 import c3sim
-from c3sim.output.kit import look
+from c3sim.kit import look
 
 OUT = Path(__file__).parents[1] / "docs" / "img" / "book"
 PAIR, DMA_PAIR = "gemm-beside-all-gather", "gemm-beside-dma-all-gather"

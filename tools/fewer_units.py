@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from c3sim.output.kit.look import INK, colours, panel, save, style
+from c3sim.kit.look import INK, colours, panel, save, style
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.record import Record

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import c3sim
-from c3sim.output.kit import look
+from c3sim.kit import look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from c3sim.output.kit.files import write_text
+from c3sim.kit.files import write_text
 from c3sim.validation.compare.figures import compare
 from c3sim.validation.compare.measurements import merge
 from c3sim.validation.compare.record_files import load, nodes_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from c3sim.output.kit.files import write_text
+from c3sim.kit.files import write_text
 from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages.markdown_page import markdown

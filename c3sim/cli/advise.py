@@ -44,7 +44,7 @@ def advise(
     if as_json:
         emit_json(found.to_dict())
     else:
-        from c3sim.output.kit.layout import show
+        from c3sim.kit.layout import show
         from c3sim.output.tables.advice import advice_table
 
         show(advice_table(found))

@@ -61,9 +61,9 @@ def other_of(given: Given, texts: Sequence[str]) -> tuple[Given, dict[str, Any] 
     """The other run that *texts* of ``--against`` name, and what was saved of it, if it was. Raises
     InputError(s).
     """
+    from c3sim.evaluation.strategies.table import strategy_name, unknown_strategy
     from c3sim.spec.reading import library
     from c3sim.spec.reading.settings import Settings, parse_settings
-    from c3sim.strategies.table import strategy_name, unknown_strategy
 
     other, saved = given, None
     for text in texts:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from c3sim.kit.layout import add_row, make_table
 from c3sim.models.totals import Bound, bounds_of, totals_of
-from c3sim.output.kit.layout import add_row, make_table
 from c3sim.spec.reading.checks.plausible import contradictions, implausible
 from c3sim.spec.reading.hardware import LoadedNode, load_hardware
 from c3sim.spec.reading.inherited import left_behind

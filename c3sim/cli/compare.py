@@ -75,7 +75,7 @@ def _data(results: Comparison, found: Differences | None) -> dict[str, Any]:
 
 
 def _print(results: Comparison, found: Differences | None) -> None:
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.layout import show
     from c3sim.output.tables.differences import differences_table
     from c3sim.output.tables.run import compare_table
 

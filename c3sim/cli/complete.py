@@ -70,7 +70,7 @@ def results(incomplete: str) -> list[str]:
 
 
 def _strategies() -> tuple[str, ...]:
-    from c3sim.strategies.table import STRATEGIES
+    from c3sim.evaluation.strategies.table import STRATEGIES
 
     return tuple(STRATEGIES)
 

@@ -21,7 +21,7 @@ def show_coverage(
     """Run it and print a row per number. *given*: options that do not go with it; *agree* is told
     what is ahead. Raises InputError.
     """
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.layout import show
     from c3sim.validation.compare.coverage_suite import coverage, predictions
     from c3sim.validation.compare.effort import PREDICT_S, cores, effort_of_lines, own_files
     from c3sim.validation.pages.terminal_page import coverage_table

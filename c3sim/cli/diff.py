@@ -69,7 +69,7 @@ def diff(
     if as_json:
         emit_json(found.to_dict())
         return
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.layout import show
     from c3sim.output.tables.differences import differences_table, traces_table
 
     show(traces_table(found) if "trace" in kinds else differences_table(found))
@@ -115,7 +115,7 @@ def _print_rows(rows: pd.DataFrame, as_json: bool) -> None:
         found = rows.to_dict("records")
         emit_json({"column": column, "rows": found, "left_out": rows.attrs["left_out"]})
         return
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.layout import show
     from c3sim.output.tables.differences import rows_table
 
     show(rows_table(rows, ROWS))

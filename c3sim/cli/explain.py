@@ -61,7 +61,7 @@ def explain(
     if as_json:
         emit_json(explanation | ({"against": differences.to_dict()} if differences else {}))
     else:
-        from c3sim.output.kit.layout import show
+        from c3sim.kit.layout import show
         from c3sim.output.tables.limits import limits_table
         from c3sim.output.tables.run import explain_table
 

@@ -205,7 +205,7 @@ def _write(results: Results, out: Path | None, as_json: bool, code: int) -> None
     records = [record for _, result in results for record in result.records]
     lines = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
     if out is not None and records:
-        from c3sim.output.kit.files import write_text
+        from c3sim.kit.files import write_text
 
         write_text(out, lines)
     if as_json:

@@ -29,7 +29,7 @@ def import_workload(
     """Write the workload, translated to the node *other* if one is given, and, into *trace*, the
     original beside its replay; say what was guessed and how far the replay is off.
     """
-    from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.kit.files import check_writable, write_text
 
     for path in (out, trace):
         if path is not None:

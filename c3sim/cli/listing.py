@@ -34,7 +34,7 @@ def list_names(
     if as_json:
         emit_json(lists)
         return
-    from c3sim.output.kit.layout import add_row, make_table, show
+    from c3sim.kit.layout import add_row, make_table, show
 
     for name, entries in lists.items():
         table = make_table([name, "what it is"], [])
@@ -46,7 +46,7 @@ def list_names(
 def _entries(name: str) -> list[dict[str, str]]:
     kind = _LISTS[name]
     if kind is None:
-        from c3sim.strategies.table import STRATEGIES
+        from c3sim.evaluation.strategies.table import STRATEGIES
 
         return [{"name": key, "description": entry.help} for key, entry in STRATEGIES.items()]
     from c3sim.spec.reading.library import find, names

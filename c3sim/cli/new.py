@@ -56,7 +56,7 @@ def new(
     from pathlib import Path
 
     from c3sim.errors import InputError
-    from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.kit.files import check_writable, write_text
     from c3sim.spec.reading.hardware import load_gpu, load_hardware
 
     if not like:

@@ -53,9 +53,9 @@ def optimise(
     from c3sim.experiments.kept import resuming
     from c3sim.experiments.search import check_optuna
     from c3sim.experiments.search import optimise as search
-    from c3sim.output.kit.files import check_folder
-    from c3sim.output.kit.layout import show
-    from c3sim.output.kit.look import check_picture
+    from c3sim.kit.files import check_folder
+    from c3sim.kit.layout import show
+    from c3sim.kit.look import check_picture
     from c3sim.output.tables.search import search_table, to_dict
     from c3sim.spec.reading.kinds import check_study
     from c3sim.spec.reading.loading import load_hardware
@@ -79,7 +79,7 @@ def optimise(
 
 def _write(result: SearchResult, out: str | None, plot: str | None) -> None:
     from c3sim.experiments.result_files import write_designs
-    from c3sim.output.kit.files import make_folder
+    from c3sim.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.pictures.search import draw_search
     from c3sim.output.results.table import read_results

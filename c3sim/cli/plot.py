@@ -72,8 +72,8 @@ def plot(
     """
     from c3sim.cli.progress import working
     from c3sim.errors import InputError
-    from c3sim.output.kit.files import check_writable
-    from c3sim.output.kit.look import SUFFIXES
+    from c3sim.kit.files import check_writable
+    from c3sim.kit.look import SUFFIXES
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results, select
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from c3sim.cli.emit import say
-from c3sim.output.kit.progress import bars as make_bars
-from c3sim.output.kit.progress import progress as progress
-from c3sim.output.kit.progress import sweep_progress as sweep_progress
-from c3sim.output.kit.progress import working as working
+from c3sim.kit.progress import bars as make_bars
+from c3sim.kit.progress import progress as progress
+from c3sim.kit.progress import sweep_progress as sweep_progress
+from c3sim.kit.progress import working as working
 
 if TYPE_CHECKING:
     from rich.progress import Progress

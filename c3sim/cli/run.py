@@ -185,7 +185,7 @@ def _show(answers: Answers) -> None:
     from c3sim.experiments.outputs import read_output
     from c3sim.iterations.limits import limit_line, limit_of_run
     from c3sim.iterations.result import IterationResult
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.layout import show
     from c3sim.output.tables.run import iteration_table, run_table
 
     given, result = answers.given, answers.result
@@ -281,8 +281,8 @@ def _check_files(trace: str | None, plot: str | None) -> None:
     from pathlib import Path
 
     from c3sim.errors import InputError
-    from c3sim.output.kit.files import check_writable
-    from c3sim.output.kit.look import SUFFIXES
+    from c3sim.kit.files import check_writable
+    from c3sim.kit.look import SUFFIXES
 
     if trace:
         check_writable(trace)

@@ -101,7 +101,7 @@ def sensitivity(
     from c3sim.experiments.jobs import Workers
     from c3sim.experiments.kept import resuming
     from c3sim.experiments.screening import Screening
-    from c3sim.output.kit.files import check_folder
+    from c3sim.kit.files import check_folder
 
     asked = question(
         target,
@@ -125,7 +125,7 @@ def sensitivity(
 
 
 def _say(result: Sensitivity, on: Target, name: str, out: str | None, as_json: bool) -> None:
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.layout import show
     from c3sim.output.tables.sensitivity import sensitivity_table, to_dict
 
     if out:
@@ -139,8 +139,8 @@ def _say(result: Sensitivity, on: Target, name: str, out: str | None, as_json: b
 
 def _say_screening(result: Screening, on: Target, name: str, out: str | None, json: bool) -> None:
     """With the records that would see each parameter."""
-    from c3sim.output.kit.files import make_folder
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.files import make_folder
+    from c3sim.kit.layout import show
     from c3sim.output.tables.screening import screening_table, to_dict
     from c3sim.validation.compare.coverage_file import seen_by
 
@@ -158,7 +158,7 @@ def _say_screening(result: Screening, on: Target, name: str, out: str | None, js
 
 def _write(result: Sensitivity, target: Target, out: str) -> None:
     from c3sim.experiments.result_files import write_samples, write_tornado
-    from c3sim.output.kit.files import make_folder
+    from c3sim.kit.files import make_folder
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
 

@@ -58,8 +58,8 @@ def show(
       c3sim show conccl --json
     """
     from c3sim.errors import InputError
+    from c3sim.evaluation.strategies.table import STRATEGIES
     from c3sim.spec.reading.kinds import kind_of
-    from c3sim.strategies.table import STRATEGIES
 
     kind, changes = kind_of(name, STRATEGIES), settings(set_)
     in_pieces = kind == "workload" and not changes and resolved and _in_pieces(name)
@@ -76,8 +76,8 @@ def show(
     if as_json:
         emit_json({"kind": kind, **data})
         return
-    from c3sim.output.kit.layout import show as print_out
-    from c3sim.output.kit.layout import stack
+    from c3sim.kit.layout import show as print_out
+    from c3sim.kit.layout import stack
 
     print_out(stack(f"{kind} {data['name']}", *(part for part in parts if part)))
 
@@ -115,9 +115,9 @@ def _in_pieces(name: str) -> bool:
 
 
 def _written_out(name: str) -> str:
-    from c3sim.schedules import expanded
     from c3sim.spec.reading.loading import load_hardware, load_workload
     from c3sim.spec.reading.write import workload_text
+    from c3sim.spec.schedules import expanded
 
     workload = load_workload(name)
     tasks = expanded(workload, load_hardware(workload.node).node)
@@ -167,7 +167,7 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.kit.layout import add_row, make_table
     from c3sim.spec.reading.loading import load_study
     from c3sim.spec.study import WITH_POINTS
 
@@ -217,7 +217,7 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
 
 
 def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.output.kit.text import size
+    from c3sim.kit.text import size
     from c3sim.spec.models import Transformer
     from c3sim.spec.reading.loading import load_any_model
 
@@ -247,7 +247,7 @@ def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _fields(spec: BaseModel) -> Any:
     """A table of what a file says, and of what it leaves out."""
-    from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.kit.layout import add_row, make_table
     from c3sim.spec.fields import description_of, fields_of
 
     table = make_table(["field", "value", "what it is"], [])
@@ -267,14 +267,14 @@ def _plain(value: Any) -> str:
 
 
 def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
-    from c3sim.strategies.table import STRATEGIES
+    from c3sim.evaluation.strategies.table import STRATEGIES
 
     found = STRATEGIES[name]
     return {"name": name, "description": found.help, "takes_a_number": found.numbered}, [found.help]
 
 
 def _table(rows: list[Row], *, sourced: bool) -> Any:
-    from c3sim.output.kit.layout import add_row, make_table
+    from c3sim.kit.layout import add_row, make_table
 
     liked = any(row.like for row in rows)  # a column only where a value is taken over
     heads = ("interval", *(("like",) if liked else ()), "source") if sourced else ("from",)

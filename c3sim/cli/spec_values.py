@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from c3sim.output.kit.text import size, time_unit
+from c3sim.kit.text import size, time_unit
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.documents import join
 from c3sim.spec.reading.loading import LoadedNode, LoadedWorkload

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from c3sim.experiments.claims import Claim
     from c3sim.experiments.study import Kind, StudyResult
-    from c3sim.output.kit.grid import Table
+    from c3sim.kit.grid import Table
     from c3sim.spec.reading.loading import LoadedStudy
     from c3sim.spec.study import Study
 
@@ -96,8 +96,8 @@ def study(
     from c3sim.cli.progress import progress
     from c3sim.experiments.kept import resuming
     from c3sim.experiments.study import kind_of
-    from c3sim.output.kit.grid import rendered
-    from c3sim.output.kit.layout import PIPE, WIDE, show
+    from c3sim.kit.grid import rendered
+    from c3sim.kit.layout import PIPE, WIDE, show
     from c3sim.spec.reading.library import names
     from c3sim.spec.reading.loading import open_study
 
@@ -161,7 +161,7 @@ def _tables(kind: Kind, result: StudyResult, claims: list[Claim]) -> list[Table 
 
 def _verdicts(result: StudyResult, claims: list[Claim]) -> Table:
     from c3sim.experiments.claims import verdicts
-    from c3sim.output.kit.grid import remarks
+    from c3sim.kit.grid import remarks
 
     return verdicts(result.title, claims, remarks(result.get("published", {})))
 
@@ -205,8 +205,8 @@ def _claims(kind: Kind, result: StudyResult) -> list[Claim]:
 def _check_outputs(loaded: Study, kind: Kind, plot: str | None, out: str | None) -> None:
     """True if everything can be written and drawn, before the work. Raises InputError."""
     from c3sim.errors import InputError
-    from c3sim.output.kit.files import check_folder, check_writable
-    from c3sim.output.kit.look import check_picture
+    from c3sim.kit.files import check_folder, check_writable
+    from c3sim.kit.look import check_picture
 
     if plot:
         check_picture(plot)
@@ -229,9 +229,9 @@ def _write(result: StudyResult, kind: Kind, tables: list[Table | str], out: str)
 
     from rich.console import Console
 
-    from c3sim.output.kit.files import make_folder, write_text
-    from c3sim.output.kit.grid import rendered
-    from c3sim.output.kit.layout import WIDE
+    from c3sim.kit.files import make_folder, write_text
+    from c3sim.kit.grid import rendered
+    from c3sim.kit.layout import WIDE
 
     base, text = make_folder(out) / result.name, StringIO()
     Console(file=text, width=WIDE, color_system=None).print(*rendered(tables), sep="\n")

@@ -67,8 +67,8 @@ def sweep(
     from c3sim.experiments.jobs import Workers
     from c3sim.experiments.sweep import Interrupted
     from c3sim.experiments.sweep import sweep as run_sweep
-    from c3sim.output.kit.files import check_writable
-    from c3sim.output.kit.layout import show
+    from c3sim.kit.files import check_writable
+    from c3sim.kit.layout import show
     from c3sim.output.tables.sweep import sweep_summary, sweep_table
     from c3sim.spec.reading.kinds import check_study
 

@@ -32,7 +32,7 @@ def upgrade(
     """
     from pathlib import Path
 
-    from c3sim.output.kit.files import check_writable, write_text
+    from c3sim.kit.files import check_writable, write_text
     from c3sim.spec.reading.upgrade import hardware_files
     from c3sim.spec.reading.upgrade import upgrade as upgraded
 

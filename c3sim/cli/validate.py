@@ -145,7 +145,7 @@ def _check_together(only: str, accept: str | None, against: str | None) -> None:
 
 def _check_files(report: str | None, *files: str | None) -> None:
     """Raises InputError for a file that cannot be written."""
-    from c3sim.output.kit.files import check_writable
+    from c3sim.kit.files import check_writable
 
     if report is not None:
         check_writable(report, PAGES)
@@ -155,7 +155,7 @@ def _check_files(report: str | None, *files: str | None) -> None:
 
 def _tell(found: Check, junit: str | None, summary: str | None, annotate: bool) -> None:
     """Say what drifted and which calibrations are old; write what a service of checks reads."""
-    from c3sim.output.kit.files import write_text
+    from c3sim.kit.files import write_text
     from c3sim.validation.pages import check_page
 
     for drift in found.drifts:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from c3sim.result import Result, figures_of
-from c3sim.shown import Shown
+from c3sim.result.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd

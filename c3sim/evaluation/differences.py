@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.shares import shapley
-from c3sim.shown import Shown
+from c3sim.result.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd

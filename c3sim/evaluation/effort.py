@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from c3sim.schedules import expanded
 from c3sim.simulation.folding import can_fold
 from c3sim.spec.hardware import Node
+from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import kind_of
 

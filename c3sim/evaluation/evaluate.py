@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from c3sim.errors import InputError
 from c3sim.evaluation.losses import Overlap, overlap
 from c3sim.evaluation.notes import Noted, notes
+from c3sim.evaluation.strategies.rewrites import baseline, collectives
+from c3sim.evaluation.strategies.table import Best, best_candidate, strategy_name
 from c3sim.evaluation.trust import nearest
 from c3sim.machine.energy import by_component, components_of
 from c3sim.result import (
@@ -21,7 +23,6 @@ from c3sim.result import (
     TaskResult,
     later,
 )
-from c3sim.schedules import expanded
 from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.draws import weighted_quantile
 from c3sim.simulation.exposure import busy_and_exposed, classes_of
@@ -29,9 +30,8 @@ from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.spec.hardware import Node
+from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Task, Workload
-from c3sim.strategies.rewrites import baseline, collectives
-from c3sim.strategies.table import Best, best_candidate, strategy_name
 from c3sim.tasks.plan import kind_of, payload_bytes, plan
 
 

@@ -32,15 +32,15 @@ from typing import TYPE_CHECKING, Any
 from c3sim.evaluation.limiter import Limit
 from c3sim.evaluation.losses import loss_note, losses
 from c3sim.evaluation.shares import NONE, Part, Progress, parts_of, runs_of_kinds, shapley
+from c3sim.evaluation.strategies.table import Best
 from c3sim.machine.machine import SHARING
 from c3sim.result import Losses
-from c3sim.shown import Shown
+from c3sim.result.shown import Shown
 from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload, parse_after, task_order
-from c3sim.strategies.table import Best
 
 if TYPE_CHECKING:
     import pandas as pd

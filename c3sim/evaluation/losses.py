@@ -32,12 +32,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from c3sim.errors import InputError
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.result import Losses
-from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.spec.hardware import Node
+from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Task, Workload, parse_after
-from c3sim.strategies.table import best_candidate
 from c3sim.tasks.plan import kind_of
 
 NOTHING_TO_GAIN = 1e-9  # relative: an ideal speedup this close to 1 is 1

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from c3sim.evaluation.losses import Overlap, loss_note, losses, one_after_the_other, whole_of
+from c3sim.evaluation.strategies.rewrites import REDUCTIONS, staying_note
+from c3sim.evaluation.strategies.table import Best, Candidate, exhaustive
 from c3sim.evaluation.trust import conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
-from c3sim.strategies.rewrites import REDUCTIONS, staying_note
-from c3sim.strategies.table import Best, Candidate, exhaustive
 from c3sim.tasks.kind import ENGINES
 
 ROUNDING = 1e-9  # relative

@@ -21,6 +21,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.strategies.rewrites import is_memory_bound
 from c3sim.experiments.bands import Parameter, parameters_of
 from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.draws import (
@@ -47,7 +48,6 @@ from c3sim.experiments.study import Asked, Row, grouped, with_settings
 from c3sim.spec.reading.loading import LoadedNode, load_study
 from c3sim.spec.reading.paths import canonical
 from c3sim.spec.study import Band, Study
-from c3sim.strategies.rewrites import is_memory_bound
 
 if TYPE_CHECKING:
     import numpy as np

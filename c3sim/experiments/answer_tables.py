@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from c3sim.experiments.study import Row
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.text import percent
+from c3sim.kit.grid import Table
+from c3sim.kit.text import percent
 
 
 def answer_tables(answer: Row, title: str) -> list[Table | str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.text import MISSING
+from c3sim.kit.grid import Table
+from c3sim.kit.text import MISSING
 
 #: Distance by which a figure without a band may be off, relative to the published one.
 NEAR = 0.1
@@ -110,7 +110,7 @@ def verdicts(title: str, claims: Iterable[Claim], source: str = "") -> Table:
 
 def _cell(values: Iterable[float | None], unit: str) -> str:
     """*values* from one to the other, with their unit."""
-    from c3sim.output.kit.grid import shown
+    from c3sim.kit.grid import shown
 
     known = dict.fromkeys(shown(each, unit) for each in values)
     text = " to ".join(known)

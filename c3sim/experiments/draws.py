@@ -26,19 +26,19 @@ from typing import TYPE_CHECKING, Literal
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import Apart, best_of
 from c3sim.evaluation.losses import overlap
+from c3sim.evaluation.strategies.rewrites import baseline
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.experiments.cases import Case
 from c3sim.experiments.points import Settings, node_with, workload_with
 from c3sim.experiments.study import Asked
-from c3sim.schedules import expanded
 from c3sim.simulation.runs import isolated, of_one_node
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.paths import canonical, convert_value, is_of_workload
+from c3sim.spec.schedules import expanded
 from c3sim.spec.study import Alternative, Assumption
 from c3sim.spec.units import format_si
 from c3sim.spec.workload import Workload
-from c3sim.strategies.rewrites import baseline
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,6 +27,7 @@ from math import exp, inf, log
 from statistics import fmean
 
 from c3sim.errors import InputError
+from c3sim.evaluation.strategies.rewrites import reserved
 from c3sim.experiments.cases import Case
 from c3sim.experiments.draws import Draw, Drawing, Nodes, in_si
 from c3sim.experiments.points import Settings
@@ -34,7 +35,6 @@ from c3sim.experiments.study import Asked, Row
 from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.study import Fact
-from c3sim.strategies.rewrites import reserved
 
 EXCLUDED = 2.0  # errors between a fact and a draw that it excludes
 Values = Sequence[float]  # of a draw, by fact; none where the values of the draw exclude each other

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from c3sim.errors import InputError
+from c3sim.evaluation.strategies.table import STRATEGIES, unknown_strategy
 from c3sim.experiments.bands import BAND_SAMPLES, Parameter, Sampler, parameters_of
 from c3sim.experiments.jobs import WORTH_IT, Watcher, Workers
 from c3sim.experiments.outputs import output_name
@@ -21,7 +22,6 @@ from c3sim.experiments.sensitivity import (
 from c3sim.spec.reading.kinds import kind_of
 from c3sim.spec.reading.loading import open_study
 from c3sim.spec.reading.paths import canonical
-from c3sim.strategies.table import STRATEGIES, unknown_strategy
 
 
 @dataclass(frozen=True, kw_only=True)

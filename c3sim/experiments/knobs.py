@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from c3sim.spec.hardware import Node
-from c3sim.spec.iteration import Described, Fsdp
-from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.paths import set_value
-from c3sim.spec.workload import Collective, Schedule, Workload
-from c3sim.strategies.rewrites import (
+from c3sim.evaluation.strategies.rewrites import (
     collective_of,
     collectives,
     compute_tasks,
     launch_order,
     streams_of,
 )
+from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described, Fsdp
+from c3sim.spec.reading.checks.on_node import check_on_node
+from c3sim.spec.reading.paths import set_value
+from c3sim.spec.workload import Collective, Schedule, Workload
 
 Rewrite = Callable[[Workload], Workload]
 

@@ -17,13 +17,13 @@ from functools import partial
 from statistics import fmean
 
 from c3sim.evaluation.losses import overlap
+from c3sim.evaluation.strategies.rewrites import baseline
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.experiments.draws import Rerun
 from c3sim.experiments.study import Asked, Row
 from c3sim.simulation.runs import isolated, kinds_of, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
-from c3sim.strategies.rewrites import baseline
-from c3sim.strategies.table import best_candidate
 
 #: Points -> kinds of sharing that are taken away together.
 KINDS: Mapping[str, tuple[str, ...]] = {

@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from statistics import fmean
 
+from c3sim.evaluation.strategies.rewrites import baseline, is_memory_bound
 from c3sim.experiments.cases import Case, collective_of, gemm_of
 from c3sim.experiments.study import grouped
 from c3sim.simulation.runs import isolated
-from c3sim.strategies.rewrites import baseline, is_memory_bound
 
 MARGIN = 1.15
 TABLES = 300

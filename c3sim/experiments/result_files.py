@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.experiments.axes import path_label
 from c3sim.experiments.outputs import describe
 from c3sim.experiments.plan import FORMAT, column_value
-from c3sim.output.kit.files import write_bytes
+from c3sim.kit.files import write_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

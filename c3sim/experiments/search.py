@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
+from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments.axes import are_numbers, ends_of, make_axis
 from c3sim.experiments.gain import DRAWS, Gain, Rows, gains
 from c3sim.experiments.jobs import Watcher, Workers, in_order
@@ -27,7 +28,6 @@ from c3sim.spec.reading.expressions import Expression
 from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware, open_study
 from c3sim.spec.reading.paths import canonical, is_whole, unit_of
 from c3sim.spec.study import Range, Search, Values
-from c3sim.strategies.table import unknown_strategy
 
 if TYPE_CHECKING:
     import pandas as pd

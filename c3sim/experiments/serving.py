@@ -15,9 +15,9 @@ from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import NONE, case_name, listed, located
 from c3sim.experiments.study import Row
-from c3sim.inference.kv import METHODS, Fetch, block_bytes, copies_of, node_of
-from c3sim.inference.scheduler import measures, serve
-from c3sim.inference.steps import Steps
+from c3sim.iterations.inference.kv import METHODS, Fetch, block_bytes, copies_of, node_of
+from c3sim.iterations.inference.scheduler import measures, serve
+from c3sim.iterations.inference.steps import Steps
 from c3sim.spec.fields import fields_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Transformer

@@ -15,6 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
 from c3sim.iterations.described import subject
 from c3sim.spec.hardware import Node
@@ -31,7 +32,6 @@ from c3sim.spec.reading.loading import LoadedStudy, load_hardware
 from c3sim.spec.reading.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.spec.study import WITH_POINTS, Scenario
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import unknown_strategy
 
 # packages that show results and compute none; and the data folders, which a wheel has inside the
 # package and a checkout beside it (data that a result depends on have hashes of their own)

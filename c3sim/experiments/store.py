@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, reason_of
 from c3sim.experiments.result_files import write_table
-from c3sim.output.kit.files import check_folder, make_folder, write_text
+from c3sim.kit.files import check_folder, make_folder, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,24 +32,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.evaluation.shares import Progress
+from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments import papers
 from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
-from c3sim.output.kit import look
-from c3sim.shown import Shown
+from c3sim.kit import look
+from c3sim.result.shown import Shown
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy, load_hardware
 from c3sim.spec.sourced import Leaf
 from c3sim.spec.study import Study
 from c3sim.spec.words import unknown
-from c3sim.strategies.table import unknown_strategy
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from c3sim.experiments.claims import Claim
-    from c3sim.output.kit.grid import Table
-    from c3sim.output.kit.panels import Panel
+    from c3sim.kit.grid import Table
+    from c3sim.kit.panels import Panel
 
 Item = TypeVar("Item")
 Output = TypeVar("Output")
@@ -180,7 +180,7 @@ class Kind:
         """The picture of *result*, written to *path* (PNG, SVG or PDF, by suffix) if given. Raises
         InputError: an unknown suffix, a place that cannot be written.
         """
-        from c3sim.output.kit.panels import draw
+        from c3sim.kit.panels import draw
 
         panels = self.panels
         assert panels is not None  # the caller asks before the work

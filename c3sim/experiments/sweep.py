@@ -17,7 +17,7 @@ from c3sim.experiments.points import PointRunner, Row, run_batch
 from c3sim.experiments.result_files import results_schema
 from c3sim.experiments.setup import code_hash
 from c3sim.experiments.store import Store, locked
-from c3sim.shown import Shown
+from c3sim.result.shown import Shown
 from c3sim.spec.hardware import Node
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ from c3sim.importers.chakra_schema import (
     new_node,
     packed,
 )
-from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
+from c3sim.spec.schedules import expanded
 from c3sim.spec.task import DTYPE_BYTES, Kernel, TaskBase
 from c3sim.spec.workload import (
     Collective,

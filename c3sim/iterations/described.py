@@ -15,6 +15,13 @@ from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.notes import PAST_IDEAL
 from c3sim.evaluation.shares import SAME, Progress, parts_of, runs_of_kinds
+from c3sim.evaluation.strategies.rewrites import baseline, collectives, movable
+from c3sim.evaluation.strategies.table import (
+    STRATEGIES,
+    best_candidate,
+    best_workload,
+    strategy_name,
+)
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
@@ -38,8 +45,6 @@ from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_valu
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
-from c3sim.strategies.rewrites import baseline, collectives, movable
-from c3sim.strategies.table import STRATEGIES, best_candidate, best_workload, strategy_name
 
 
 def subject(name_or_path: str | Path, node: Node | None = None) -> Workload:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from c3sim.evaluation.evaluate import best_of
+from c3sim.evaluation.strategies.table import strategy_name
 from c3sim.iterations.build import Built, Model, build, plan
 from c3sim.iterations.described import changes_of
 from c3sim.iterations.measured import layers_to_run
@@ -21,7 +22,6 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading.loading import with_model
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import strategy_name
 from c3sim.tasks.plan import kind_of
 
 

@@ -8,12 +8,12 @@ from c3sim.evaluation.effort import effort_of
 from c3sim.evaluation.explanation import figures_of_run
 from c3sim.evaluation.limiter import LEAST, STEP, Limit, Of, better, followed, limits
 from c3sim.evaluation.shares import Progress
+from c3sim.evaluation.strategies.table import best_workload, strategy_name
 from c3sim.iterations.described import figures_of_described
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import best_workload, strategy_name
 
 TASKS = 12  # of more, each by itself is too much to read
 SHORT_S = 0.05  # estimated time of one result: what takes no longer is searched whole by ``run``

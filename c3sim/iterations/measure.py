@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from c3sim.evaluation.evaluate import power_result
+from c3sim.evaluation.strategies.rewrites import staying_note
 from c3sim.evaluation.trust import nearest
 from c3sim.iterations.build import Model, Plan
 from c3sim.iterations.measured import InTurns, Measured, measure
@@ -16,7 +17,6 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm
 from c3sim.spec.workload import Collective
-from c3sim.strategies.rewrites import staying_note
 
 
 def run_iteration(

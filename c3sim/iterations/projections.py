@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from c3sim.inference.steps import layer_gemms
+from c3sim.iterations.inference.steps import layer_gemms
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op, Step

@@ -7,17 +7,9 @@ from typing import Any
 
 from c3sim.experiments.outputs import read_output
 from c3sim.iterations.glance import Glance
+from c3sim.kit.text import FRACTION_EXPLAINED, MISSING, figures, percent, size, time_unit, times
 from c3sim.lab.knobs import OWN
 from c3sim.lab.runs import Accounts, Outcome, classes_of
-from c3sim.output.kit.text import (
-    FRACTION_EXPLAINED,
-    MISSING,
-    figures,
-    percent,
-    size,
-    time_unit,
-    times,
-)
 from c3sim.output.page.data import CAUSES
 from c3sim.output.tables.run import EXPLAINED, parts_rows
 from c3sim.result import Result

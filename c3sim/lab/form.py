@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from c3sim.errors import C3simError
+from c3sim.evaluation.strategies.table import STRATEGIES
 from c3sim.lab import runs, widgets
 from c3sim.lab.choice import LESSONS, Choice
 from c3sim.lab.knobs import RESERVED, Knob
 from c3sim.lab.widgets import put
 from c3sim.spec.reading import library
-from c3sim.strategies.table import STRATEGIES
 
 OWN = "a file of my own"
 OTHER = "Any other parameter"

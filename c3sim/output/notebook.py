@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit import look
-from c3sim.output.kit.text import time_unit, times
+from c3sim.kit import look
+from c3sim.kit.text import time_unit, times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

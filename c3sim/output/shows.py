@@ -1,5 +1,5 @@
-"""Hands what is returned the means to show itself (:mod:`c3sim.shown`): which tables and pictures
-belong to which kind of result.
+"""Hands what is returned the means to show itself (:mod:`c3sim.result.shown`): which tables and
+pictures belong to which kind of result.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from c3sim import shown
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.comparison import Comparison
 from c3sim.evaluation.differences import Differences
 from c3sim.evaluation.explanation import Explanation
 from c3sim.iterations.result import IterationResult
-from c3sim.result import Result
-from c3sim.shown import Shown
+from c3sim.result import Result, shown
+from c3sim.result.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +38,7 @@ def show_themselves() -> None:
 
 
 def _save(figure: Figure, path: str | PathLike[str]) -> None:
-    from c3sim.output.kit.look import save
+    from c3sim.kit.look import save
 
     save(figure, path)
 
@@ -93,7 +92,7 @@ def _of_result(result: Result) -> list[str]:
 
 def _of_study(result: Any) -> list[str]:
     from c3sim.experiments.study import named_kind
-    from c3sim.output.kit.grid import rendered
+    from c3sim.kit.grid import rendered
     from c3sim.output.notebook import html_of, image
 
     kind = named_kind(result.kind)

@@ -14,8 +14,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from c3sim.output.kit.files import write_bytes
-from c3sim.output.kit.text import natural
+from c3sim.kit.files import write_bytes
+from c3sim.kit.text import natural
 from c3sim.result import Counter, Span, Timeline
 
 UNITS = {"B/s": ("GB/s", 1e9), "Hz": ("MHz", 1e6), "W": ("W", 1.0), "1": ("count", 1.0)}

@@ -25,7 +25,6 @@ from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
 from c3sim.processes.streams import TaskRuns
 from c3sim.result import Span, Timeline
-from c3sim.schedules import expanded
 from c3sim.simulation.counters import UnitsHeld, counters
 from c3sim.simulation.draws import Case, Draw, draws, drifting, median_run
 from c3sim.simulation.drift import drifted
@@ -33,6 +32,7 @@ from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import folds
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.spec.hardware import Node
+from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 

@@ -115,7 +115,7 @@ class HostThreads(Spec):
 class Schedule(Spec):
     """A collective that feeds a GEMM, or a GEMM that feeds a collective, piece by piece.
 
-    It is written out as ordinary tasks before anything is simulated (c3sim/schedules).
+    It is written out as ordinary tasks before anything is simulated (c3sim/spec/schedules).
     """
 
     kind: Literal["pieces", "shards", "micro_pipeline", "tiles"] = "pieces"

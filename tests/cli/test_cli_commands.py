@@ -5,7 +5,7 @@ import json
 import pytest
 
 from c3sim import __version__
-from c3sim.strategies.table import STRATEGIES
+from c3sim.evaluation.strategies.table import STRATEGIES
 
 #: The promise of docs/compatibility.md: ``run --json`` has at least these.
 RUN = {

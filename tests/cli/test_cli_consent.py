@@ -18,7 +18,7 @@ from c3sim.experiments.serving import (
     effort_of_serving,
     serving_cases,
 )
-from c3sim.inference import scheduler
+from c3sim.iterations.inference import scheduler
 from c3sim.spec.reading.loading import load_study
 from c3sim.validation.compare.record_files import PACKAGED
 

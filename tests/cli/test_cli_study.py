@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from c3sim.experiments.claims import brief
-from c3sim.output.kit.grid import Table
+from c3sim.kit.grid import Table
 
 SWEEP = """\
 schema: 1

@@ -1,7 +1,7 @@
 """The bar of long work: stages add up, so that it never runs past its total."""
 
-from c3sim.output.kit import progress as progress_module
-from c3sim.output.kit.progress import Stages, Working, working
+from c3sim.kit import progress as progress_module
+from c3sim.kit.progress import Stages, Working, working
 
 
 def test_a_further_stage_raises_the_total():

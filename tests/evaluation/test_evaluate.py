@@ -10,9 +10,9 @@ import c3sim
 from c3sim.evaluation import evaluate as evaluation
 from c3sim.evaluation import notes
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.strategies.table import candidates_of
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import candidates_of
 
 NODE = load_hardware("mi300x-8").node
 GATHER = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "stream": "comm"}

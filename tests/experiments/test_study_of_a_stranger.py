@@ -20,8 +20,8 @@ STUDY = """
 from c3sim.experiments.claims import claim
 from c3sim.experiments.papers.sweep import cases
 from c3sim.experiments.study import Row
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import panel
+from c3sim.kit.grid import Table
+from c3sim.kit.panels import panel
 from c3sim.simulation.runs import run_once
 
 

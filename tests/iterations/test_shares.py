@@ -9,7 +9,7 @@ from iteration_case import result
 from rich.console import Console
 
 from c3sim.iterations.shares import parts_of_step
-from c3sim.output.kit.step import step_of, step_of_result
+from c3sim.kit.step import step_of, step_of_result
 from c3sim.output.tables.run import iteration_table
 from c3sim.simulation.run import Exposure, Run, TaskRun
 

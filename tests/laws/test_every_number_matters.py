@@ -25,11 +25,11 @@ UNUSED = {
     "collective_libraries.nccl.loop_enqueue_time": "no case is a loop; see tests/processes",
     "host_profiles.*": "no case names a profile; tests/processes, tests/iterations have some",
     "gpu.cache_policies.l1_bandwidth": "no case goes through L1; tests/models, suite h200_policies",
-    "gpu.dma_engines.reduce_bandwidth": "no case has an engine add; tests/strategies have",
+    "gpu.dma_engines.reduce_bandwidth": "no case has an engine add; tests/evaluation/strategies",
     "gpu.kernels.parameter_fault": "no case has managed parameters; tests/processes/kernels",
-    "gpu.near_memory.*": "a model of its own, in windows; tests/near_memory",
+    "gpu.near_memory.*": "a model of its own, in windows; tests/experiments/near_memory",
     "scale_out.kernel_post_time": "no case has kernels that put; tests/tasks have some",
-    "gpu.operators.symmetric_memory.*": "written into tasks first; tests/schedules sees them",
+    "gpu.operators.symmetric_memory.*": "written into tasks first; tests/spec/schedules sees them",
     "gpu.remote_stores.*": "no case stores at peers; tests/processes/kernels have some",
 }
 SAMPLE = ("gemm", "all_gather", "copy to a peer by DMA", "stream")

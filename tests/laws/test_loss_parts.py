@@ -11,11 +11,11 @@ import pytest
 
 from c3sim.evaluation.losses import losses
 from c3sim.result import Losses
-from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.reading.paths import set_value
+from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Workload
 
 GAIN = 0.015  # of the wall time: so much shorter may a run be with a cost than without it

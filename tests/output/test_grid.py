@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from c3sim.output.kit.grid import Table, grid, remarks, shown
-from c3sim.output.kit.panels import draw, panel
+from c3sim.kit.grid import Table, grid, remarks, shown
+from c3sim.kit.panels import draw, panel
 
 ROWS = [
     {"name": "a", "wall_s": 0.00125, "share": {"gemm": 0.25, "rest": 0.75}, "bytes": 2**20},

@@ -9,12 +9,12 @@ import pytest
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation.draws import MOST, draws, weighted_median, weighted_quantile
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import best_candidate
 from c3sim.tasks.plan import plan
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}

@@ -8,6 +8,7 @@ import pytest
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation.drift import _Loops
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
@@ -15,7 +16,6 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.parts import Variation
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import best_candidate
 from c3sim.tasks.plan import plan
 
 GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}

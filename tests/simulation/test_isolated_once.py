@@ -6,13 +6,13 @@ from __future__ import annotations
 import pytest
 from law_nodes import scaled
 
+from c3sim.evaluation.strategies.table import best_workload, candidates_of
 from c3sim.simulation import runs
 from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of
-from c3sim.strategies.table import best_workload, candidates_of
 
 
 def _kept() -> int:

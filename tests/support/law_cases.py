@@ -18,11 +18,11 @@ import yaml
 from law_nodes import at_most
 
 from c3sim.errors import C3simError, InputErrors
-from c3sim.schedules import expanded
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware, open_workload, parse_workload
+from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 
 FILE = Path(__file__).with_name("law_cases.yaml")

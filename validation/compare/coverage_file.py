@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from c3sim.experiments.bands import parameters_of
-from c3sim.output.kit.files import write_text
+from c3sim.kit.files import write_text
 from c3sim.spec.base import Spec
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import LoadedNode, load_file, load_hardware

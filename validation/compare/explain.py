@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from c3sim.evaluation.explanation import explain_run
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.result import Counter, Timeline
 from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.strategies.table import best_candidate
 
 from .figures import Figure
 from .predict import as_run

@@ -14,15 +14,15 @@ from itertools import islice
 from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
-from c3sim.schedules import expanded
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.record import Record
+from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
-from c3sim.strategies.table import best_candidate
 
 from .loops import UNITS, predicted_loop
 from .measurements import FigureKey, measured_figures

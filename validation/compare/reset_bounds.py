@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from c3sim.output.kit.files import write_text
+from c3sim.kit.files import write_text
 from c3sim.spec.reading.yaml_edit import replace_values
 
 from .bounds import FILE, load_bounds

@@ -12,9 +12,9 @@ import numpy as np
 import yaml
 
 from c3sim.errors import InputError
-from c3sim.output.kit.files import check_writable, write_text
-from c3sim.output.kit.layout import WIDE, add_row, make_table, show, stack
-from c3sim.output.kit.text import percent
+from c3sim.kit.files import check_writable, write_text
+from c3sim.kit.layout import WIDE, add_row, make_table, show, stack
+from c3sim.kit.text import percent
 from c3sim.spec.reading.documents import read_yaml
 from c3sim.spec.reading.files import read_text
 from c3sim.spec.reading.library import find

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from c3sim.output.kit.files import write_text
+from c3sim.kit.files import write_text
 from c3sim.simulation.runs import alone
 from c3sim.simulation.simulate import simulate
 

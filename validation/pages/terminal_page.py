@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, show, stack
+from c3sim.kit.layout import add_row, make_table, show, stack
 
 from ..compare.coverage import Sight
 from ..compare.explain import explain_worst

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from c3sim.output.kit.text import time_unit
+from c3sim.kit.text import time_unit
 from c3sim.result import Counter, Timeline
 from c3sim.simulation.run import Run
 

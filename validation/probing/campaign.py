@@ -13,8 +13,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from c3sim.errors import InputError
-from c3sim.output.kit.layout import add_row, make_table, show, stack
-from c3sim.output.kit.text import size
+from c3sim.kit.layout import add_row, make_table, show, stack
+from c3sim.kit.text import size
 
 from .clocks import core_clock
 from .plan import Plan, Step

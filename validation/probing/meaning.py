@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, show, stack
+from c3sim.kit.layout import add_row, make_table, show, stack
 
 from .recorded import ratios
 from .step import Outcome

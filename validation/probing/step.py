@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.output.kit.files import write_bytes
+from c3sim.kit.files import write_bytes
 from c3sim.spec.reading.records import parse_record
 from c3sim.spec.record import Record
 

@@ -23,9 +23,9 @@ from c3sim.experiments.papers import sweep
 from c3sim.experiments.papers.sweep import auto_summary, strategy_means
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.isolated import characterise
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel, panel
-from c3sim.output.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
+from c3sim.kit.grid import Table
+from c3sim.kit.panels import Panel, panel
+from c3sim.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
 from c3sim.spec.study import Study
 
 WORTH = 20  # scenarios from which other processes pay: each has some twenty runs

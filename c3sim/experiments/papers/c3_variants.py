@@ -23,9 +23,9 @@ from typing import Any
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.variants import SAME, row_of
-from c3sim.output.kit.grid import Table, remarks, titled
-from c3sim.output.kit.panels import Panel, panel
-from c3sim.output.kit.text import percent
+from c3sim.kit.grid import Table, remarks, titled
+from c3sim.kit.panels import Panel, panel
+from c3sim.kit.text import percent
 from c3sim.spec.study import Study
 
 CHOOSERS = ("conccl_latte", "alone", "one_thread", "pcpy_pl", "pcpy")

@@ -26,8 +26,8 @@ from c3sim.experiments.subjects.applications import (
     guesses,
     row_of,
 )
-from c3sim.output.kit.grid import Table, tables_by
-from c3sim.output.kit.panels import Panel, panels_by
+from c3sim.kit.grid import Table, tables_by
+from c3sim.kit.panels import Panel, panels_by
 from c3sim.spec.hardware import Node
 from c3sim.spec.study import Study
 

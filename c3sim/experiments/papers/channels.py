@@ -24,8 +24,8 @@ from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.beside import Beside, effort_beside
-from c3sim.output.kit.grid import Table, tables_by, titled
-from c3sim.output.kit.panels import Panel, panels_by
+from c3sim.kit.grid import Table, tables_by, titled
+from c3sim.kit.panels import Panel, panels_by
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy
 from c3sim.spec.study import Range, Study

@@ -1,10 +1,10 @@
 """Kind ``dma_variants``: which command program on DMA engines is the quickest for which size, and
 what does it spend? Against copies on parallel engines (pcpy) and against compute units (rccl).
 
-Names of variants are those of :mod:`c3sim.strategies.dma_variants`; ``_pl``: prelaunched, behind a
-poll. Small is below 32 MiB and large from there on, as in arXiv 2511.06605; claims are ratios of
-times, means geometric. *moving*: the saving of power over pcpy if the variant took as long as pcpy:
-what it does per byte, not from being slower.
+Names of variants are those of :mod:`c3sim.evaluation.strategies.dma_variants`; ``_pl``:
+prelaunched, behind a poll. Small is below 32 MiB and large from there on, as in arXiv 2511.06605;
+claims are ratios of times, means geometric. *moving*: the saving of power over pcpy if the variant
+took as long as pcpy: what it does per byte, not from being slower.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.claims import Claim, claim, standing_of
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.programs import beside, energies, intervals_of, row_of
-from c3sim.output.kit.grid import Table, remarks, tables_by
-from c3sim.output.kit.panels import Panel, panel, panels_by
+from c3sim.kit.grid import Table, remarks, tables_by
+from c3sim.kit.panels import Panel, panel, panels_by
 from c3sim.spec.study import Study
 from c3sim.spec.words import unknown
 

@@ -18,7 +18,7 @@ from c3sim.experiments.cases import NONE, rows_of
 from c3sim.experiments.claim_bands import with_bands
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Options, Row, StudyResult, kind_of, run_study
-from c3sim.output.kit.grid import Table
+from c3sim.kit.grid import Table
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, open_study

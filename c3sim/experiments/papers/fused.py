@@ -36,8 +36,8 @@ from c3sim.experiments.subjects.operators import (
     skew,
     training,
 )
-from c3sim.output.kit.grid import Table, remarks, titled
-from c3sim.output.kit.panels import Panel, panel
+from c3sim.kit.grid import Table, remarks, titled
+from c3sim.kit.panels import Panel, panel
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.quantities import Extent, Parts

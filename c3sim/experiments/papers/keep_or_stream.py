@@ -14,18 +14,18 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import RUNS, Effort, effort_of
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.experiments.bands import parameters_of, settings_drawn, spread
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.policies import NONE, SET_ASIDE, TRIED, walls_of, warm
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel, panels_by
-from c3sim.output.kit.text import percent
+from c3sim.kit.grid import Table
+from c3sim.kit.panels import Panel, panels_by
+from c3sim.kit.text import percent
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode, open_study
 from c3sim.spec.study import Study
-from c3sim.strategies.table import best_candidate
 
 WORTH_TELLING = 0.01  # of a gain
 #: What is drawn: numbers of a node that caches and memory have.

@@ -26,9 +26,9 @@ from c3sim.experiments.serving import (
     serving_cases,
 )
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel, panel
-from c3sim.output.kit.text import size, times
+from c3sim.kit.grid import Table
+from c3sim.kit.panels import Panel, panel
+from c3sim.kit.text import size, times
 from c3sim.spec.study import Study
 
 SHOWN |= {"hit_rate", "requests", "arrivals_per_second"}

@@ -26,8 +26,8 @@ from c3sim.experiments.claims import Claim
 from c3sim.experiments.iterations import IterationCase, effort_of_one, iteration_cases
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.iterations.result import IterationResult
-from c3sim.output.kit.grid import Table, remarks, tables_by
-from c3sim.output.kit.panels import Panel, panels_by
+from c3sim.kit.grid import Table, remarks, tables_by
+from c3sim.kit.panels import Panel, panels_by
 from c3sim.spec.study import Study
 from c3sim.spec.words import unknown
 

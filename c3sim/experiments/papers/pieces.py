@@ -17,9 +17,9 @@ from c3sim.experiments.claims import Claim, standing_of
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.pieces import FOUR, SERIAL, SHARDS, cases_of, pieces_of, row_of
 from c3sim.experiments.trees import scored
-from c3sim.output.kit.grid import Table, remarks, tables_by
-from c3sim.output.kit.panels import Panel, panels_by
-from c3sim.output.kit.text import MISSING, percent
+from c3sim.kit.grid import Table, remarks, tables_by
+from c3sim.kit.panels import Panel, panels_by
+from c3sim.kit.text import MISSING, percent
 from c3sim.spec.study import Study
 
 MOVES = {"dma": "by engines", "kernels": "by kernels"}

@@ -11,16 +11,16 @@ from statistics import fmean
 from typing import Any
 
 from c3sim.evaluation.notes import auto_loss
+from c3sim.evaluation.strategies.table import best_candidate, exhaustive
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.outputs import read_output
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.iterations.described import evaluate
-from c3sim.output.kit.grid import Table
+from c3sim.kit.grid import Table
 from c3sim.result import Result
 from c3sim.spec.reading.expressions import parse_expression
 from c3sim.spec.reading.paths import get_value
 from c3sim.spec.study import Study
-from c3sim.strategies.table import best_candidate, exhaustive
 
 
 def cases(asked: Asked) -> list[Case]:

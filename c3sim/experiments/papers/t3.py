@@ -27,8 +27,8 @@ from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects import sub_layer
 from c3sim.experiments.subjects.sub_layer import DEPTHS, SubLayer, lost_to, moved_over, steps
-from c3sim.output.kit.grid import Table
-from c3sim.output.kit.panels import Panel, panel
+from c3sim.kit.grid import Table
+from c3sim.kit.panels import Panel, panel
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.quantities import Extent

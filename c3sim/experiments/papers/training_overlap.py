@@ -20,8 +20,8 @@ from c3sim.experiments.iterations import IterationCase, effort_of_one, iteration
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.iterations.build import build
 from c3sim.iterations.runs import launched
-from c3sim.output.kit.grid import Table, remarks, tables_by
-from c3sim.output.kit.panels import Panel, panels_by
+from c3sim.kit.grid import Table, remarks, tables_by
+from c3sim.kit.panels import Panel, panels_by
 from c3sim.simulation.simulate import average_before, simulate
 from c3sim.spec.study import Study
 

@@ -9,12 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from c3sim.experiments.cases import Case, collective_of, gemm_of
-from c3sim.experiments.study import Row
-from c3sim.output.kit.text import size as of_bytes
-from c3sim.simulation.runs import isolated
-from c3sim.spec.workload import Workload
-from c3sim.strategies.rewrites import (
+from c3sim.evaluation.strategies.rewrites import (
     baseline,
     is_memory_bound,
     on_dma,
@@ -23,6 +18,11 @@ from c3sim.strategies.rewrites import (
     with_tasks,
     withheld,
 )
+from c3sim.experiments.cases import Case, collective_of, gemm_of
+from c3sim.experiments.study import Row
+from c3sim.kit.text import size as of_bytes
+from c3sim.simulation.runs import isolated
+from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
 CHANNELS = range(4, 129, 4)

@@ -13,11 +13,11 @@ from c3sim.errors import InputError
 from c3sim.evaluation.losses import side
 from c3sim.experiments.cases import Case, gemm_of, node_of
 from c3sim.experiments.study import Row
-from c3sim.schedules import expanded, whole
 from c3sim.simulation.runs import run_once, undisturbed
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import set_field
+from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.study import PiecesStudy, Range, Shape, Study
 from c3sim.spec.workload import Collective, Gemm, HostThreads, Schedule, Workload
 

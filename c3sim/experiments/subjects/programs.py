@@ -15,18 +15,18 @@ from math import exp, log
 from statistics import mean
 from typing import Any, NamedTuple
 
+from c3sim.evaluation.strategies.dma_variants import variants, with_variants
+from c3sim.evaluation.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.experiments.cases import Case, collective_of
 from c3sim.experiments.study import Row, grouped
+from c3sim.kit.text import size
 from c3sim.machine.energy import IDLE, by_component
-from c3sim.output.kit.text import size
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.sourced import Leaf
 from c3sim.spec.task import Command
 from c3sim.spec.workload import Commands, HostThreads, Workload
-from c3sim.strategies.dma_variants import variants, with_variants
-from c3sim.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.tasks.plan import payload_bytes
 
 Account = Mapping[str, float]  # name of an energy -> J

@@ -25,11 +25,11 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.experiments.near_memory.controller import Memory
+from c3sim.experiments.near_memory.layer import Layer, Outcome, run
+from c3sim.experiments.near_memory.producer import Gemm as Producer
 from c3sim.experiments.study import Row
 from c3sim.models.gemm import plan_gemm
-from c3sim.near_memory.controller import Memory
-from c3sim.near_memory.layer import Layer, Outcome, run
-from c3sim.near_memory.producer import Gemm as Producer
 from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from c3sim.evaluation.losses import overlap
+from c3sim.evaluation.strategies.dma_variants import recommended_variants, variants, with_variants
+from c3sim.evaluation.strategies.rewrites import baseline, on_dma
+from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
 from c3sim.experiments.study import Row
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.workload import HostThreads, Workload
-from c3sim.strategies.dma_variants import recommended_variants, variants, with_variants
-from c3sim.strategies.rewrites import baseline, on_dma
-from c3sim.strategies.table import best_candidate
 
 #: Wall times closer than this, relative, are as good as each other. A copy that is under way when
 #: a round of tiles begins costs a GEMM 0.1 % through its share of the cache, however short it is.

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.output.kit.files import check_writable, write_text
+from c3sim.kit.files import check_writable, write_text
 from c3sim.output.page.command import Models, Resimulate, Resimulator, bases, compact_rows
 from c3sim.output.page.data import page_data, picked
 from c3sim.output.page.palette import css
@@ -79,12 +79,12 @@ def render(
     - *command*: the command that made the results
     - *most*: points that are run again at most, in *jobs* processes
     """
-    from c3sim import __version__
+    from importlib.metadata import version
 
     models = models_of(table)
     resimulate = resimulate or (Resimulator(models) if models else None)
     data = page_data(table)
-    data |= {"version": __version__, "command": command, "members": _members(table)}
+    data |= {"version": version("c3sim"), "command": command, "members": _members(table)}
     data["bases"] = bases(table, models, data["members"]) if models else {}
     room = SIZE - len(_json(data))
     data["runs"] = runs = {}
@@ -132,11 +132,11 @@ def write_run(result: Result, html: str | os.PathLike[str]) -> None:
     """Write the page of one run, *result* with its timeline, to *html*. Raises InputError: a place
     that cannot be written.
     """
-    from c3sim import __version__
+    from importlib.metadata import version
 
     check_writable(html, SUFFIXES)
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
-    data = {"title": title, "version": __version__, "run": compact_run(result)}
+    data = {"title": title, "version": version("c3sim"), "run": compact_run(result)}
     data |= {"columns": [], "points": [], "errors": {}}
     write_text(html, _page(data, "run.html", RUN_SCRIPTS))
 

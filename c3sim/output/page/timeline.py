@@ -6,16 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from c3sim.iterations.glance import Glance
-from c3sim.output.kit.step import (
-    ALONE,
-    COMMUNICATION,
-    classes_of,
-    folded_at,
-    stages_shown,
-    step_of_result,
-)
-from c3sim.output.kit.steps import binned
-from c3sim.output.kit.text import natural
+from c3sim.kit.step import ALONE, COMMUNICATION, classes_of, folded_at, stages_shown, step_of_result
+from c3sim.kit.steps import binned
+from c3sim.kit.text import natural
 from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
 from c3sim.output.pictures.timeline_panels import SHADES, Panel, used_panels
 from c3sim.output.trace import lanes

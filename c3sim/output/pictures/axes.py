@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output.kit.text import short
+from c3sim.kit.text import short
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable
 

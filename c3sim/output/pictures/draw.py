@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
-from c3sim.output.kit import look
+from c3sim.kit import look
 from c3sim.output.pictures.axes import HEADER
 from c3sim.output.pictures.heatmap import draw_heatmap
 from c3sim.output.pictures.kind import Plan, plan_picture

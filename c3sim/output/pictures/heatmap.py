@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit import look
-from c3sim.output.kit.text import short
+from c3sim.kit import look
+from c3sim.kit.text import short
 from c3sim.output.pictures.axes import dress, grid, parts, splits
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.results.columns import Column

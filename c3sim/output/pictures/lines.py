@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit import look
+from c3sim.kit import look
 from c3sim.output.pictures.axes import MARKERS, dress, grid, parts, places, shown, splits
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.results.table import ResultTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit import look
+from c3sim.kit import look
 from c3sim.output.pictures.axes import dress, grid, shown
 from c3sim.output.pictures.kind import Plan
 from c3sim.output.pictures.lines import SERIES, series_style

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from c3sim.output.kit import look
+from c3sim.kit import look
 from c3sim.output.pictures.axes import grid
 from c3sim.output.results.columns import Column, known_unit, label_of
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.iterations.result import IterationResult
-from c3sim.output.kit import look
-from c3sim.output.kit.step import Step, classes_of, step_of_result
-from c3sim.output.kit.steps import binned
-from c3sim.output.kit.text import percent, time_unit, times
+from c3sim.kit import look
+from c3sim.kit.step import Step, classes_of, step_of_result
+from c3sim.kit.steps import binned
+from c3sim.kit.text import percent, time_unit, times
 from c3sim.output.pictures.timeline_lanes import (
     BAND,
     COLOURS,

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from c3sim.output.kit import look
-from c3sim.output.kit.step import ALONE, FURTHER, Step, class_of
-from c3sim.output.kit.text import times
+from c3sim.kit import look
+from c3sim.kit.step import ALONE, FURTHER, Step, class_of
+from c3sim.kit.text import times
 from c3sim.result import Counter, TaskResult
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from c3sim.iterations.result import IterationResult
-from c3sim.output.kit import look
-from c3sim.output.kit.step import STAGES, Step, folded_at, stages_shown
+from c3sim.kit import look
+from c3sim.kit.step import STAGES, Step, folded_at, stages_shown
 from c3sim.output.pictures.timeline_lanes import BAND, COLOURS, Scale
 from c3sim.output.pictures.timeline_panels import Panel
 from c3sim.result import Counter, Result

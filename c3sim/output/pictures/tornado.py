@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
-from c3sim.output.kit import look
-from c3sim.output.kit.text import short
+from c3sim.kit import look
+from c3sim.kit.text import short
 from c3sim.output.pictures.axes import grid
 from c3sim.output.results.columns import Column, known_unit, label_of
 from c3sim.output.results.table import ResultTable

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from c3sim.output.kit.text import short
+from c3sim.kit.text import short
 
 PREFIXES = {-4: "p", -3: "n", -2: "u", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P"}
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")

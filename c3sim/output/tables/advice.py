@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.kit.layout import add_row, make_table, stack
 
 if TYPE_CHECKING:
     from c3sim.experiments.advice import Advice, Advices

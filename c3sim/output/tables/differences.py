@@ -14,8 +14,8 @@ from c3sim.evaluation.differences import (
     Difference,
     Differences,
 )
-from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import MISSING, percent, time_unit
+from c3sim.kit.layout import add_row, make_table, stack
+from c3sim.kit.text import MISSING, percent, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from c3sim.iterations.calibrated import Calibrated
-from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import MISSING, time_unit
+from c3sim.kit.layout import add_row, make_table, stack
+from c3sim.kit.text import MISSING, time_unit
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import LOSES
+from c3sim.evaluation.strategies.rewrites import STAYS
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.shares import FURTHER
-from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.step import Folds, folds, slowdown, total
-from c3sim.output.kit.text import (
+from c3sim.kit.layout import add_row, make_table, stack
+from c3sim.kit.step import Folds, folds, slowdown, total
+from c3sim.kit.text import (
     FRACTION_EXPLAINED,
     MISSING,
     OWN_EXPLAINED,
@@ -28,7 +29,6 @@ from c3sim.output.kit.text import (
     times,
 )
 from c3sim.result import Result
-from c3sim.strategies.rewrites import STAYS
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, stack
+from c3sim.kit.layout import add_row, make_table, stack
 from c3sim.output.tables.sweep import shown
 from c3sim.spec.units import format_si
 

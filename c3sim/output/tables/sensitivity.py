@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import MISSING
+from c3sim.kit.layout import add_row, make_table, stack
+from c3sim.kit.text import MISSING
 from c3sim.output.tables.sweep import shown
 from c3sim.spec.units import format_si
 

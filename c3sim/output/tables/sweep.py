@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from c3sim.output.kit.layout import add_row, make_table, stack
-from c3sim.output.kit.text import FRACTION_EXPLAINED, MISSING, OWN_EXPLAINED, figures
+from c3sim.kit.layout import add_row, make_table, stack
+from c3sim.kit.text import FRACTION_EXPLAINED, MISSING, OWN_EXPLAINED, figures
 from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.units import format_si
 

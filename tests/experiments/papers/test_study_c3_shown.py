@@ -8,7 +8,7 @@ from rich.console import Console
 
 from c3sim.errors import InputError
 from c3sim.experiments.study import Row, StudyResult, named_kind
-from c3sim.output.kit.grid import rendered
+from c3sim.kit.grid import rendered
 
 KIND = named_kind("c3")
 

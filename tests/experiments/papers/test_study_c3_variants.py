@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import c3sim
+from c3sim.evaluation.strategies import dma_variants
+from c3sim.evaluation.strategies.rewrites import baseline
 from c3sim.experiments.cases import collective_of, workload_cases
 from c3sim.experiments.papers.c3_variants import CHOOSERS, summed_regrets
 from c3sim.experiments.study import Options, Row, StudyResult, named_kind, run_study
@@ -18,8 +20,6 @@ from c3sim.experiments.subjects.variants import SAME, host_name
 from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.loading import load_study, parse_workload
 from c3sim.spec.workload import HostThreads
-from c3sim.strategies import dma_variants
-from c3sim.strategies.rewrites import baseline
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.output.kit.steps import binned
+from c3sim.kit.steps import binned
 from c3sim.output.pictures.timeline import plot_timeline
 from c3sim.output.pictures.timeline_lanes import by_kind, rows_of
 from c3sim.result import Timeline

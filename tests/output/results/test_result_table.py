@@ -8,7 +8,7 @@ import pytest
 from chart_case import ABOUT, FAILED, columns, table, write_parquet
 
 from c3sim.errors import InputError
-from c3sim.output.kit.text import short
+from c3sim.kit.text import short
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import make_table, read_results
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from c3sim.output.kit.layout import show
-from c3sim.output.kit.step import folds
+from c3sim.kit.layout import show
+from c3sim.kit.step import folds
 from c3sim.output.tables import run as tables
 from c3sim.result import OverlapResult, PowerResult, RankResult
 

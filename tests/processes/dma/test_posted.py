@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.schedules import expanded
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.schedules import expanded
 
 POST = 2e-6
 TILE = 10e-6

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.models.cache_policy import policy_of
-from c3sim.schedules import expanded
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.checks.kinds import checks_of
 from c3sim.spec.reading.documents import join
+from c3sim.spec.schedules import expanded
 from c3sim.spec.words import unknown_errors
 from c3sim.spec.workload import Task, Workload, parse_after
 

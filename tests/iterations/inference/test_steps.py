@@ -1,0 +1,104 @@
+"""Steps from simulated layers: sums, interpolation, and what a fetch beside them costs."""
+
+import pytest
+
+from c3sim.iterations.inference.kv import Fetch, workload_of
+from c3sim.iterations.inference.steps import Batch, Grid, Steps, layer_tasks, slowdown, snap
+from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.loading import load_hardware, load_model
+
+PREFILL = Batch(prompt=2048, context=2048, pairs=2048 * 2049 / 2, heads=1)
+DECODE = Batch(sequences=64, history=64 * 4096, heads=64)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    node = load_hardware("mi300x-8").node.model_copy(update={"gpus": 1})
+    return Steps(node, load_model("llama-3-8b"), 0.5)
+
+
+def test_a_grid_is_exact_on_lines_and_asks_each_point_once():
+    asked = []
+
+    def plane(x, y):
+        asked.append((x, y))
+        return 1 + 2 * x + 3 * y
+
+    grid = Grid(plane)
+    assert grid(3, 5) == pytest.approx(1 + 6 + 15) and grid(3.5, 5) == pytest.approx(1 + 7 + 15)
+    assert sorted(asked) == [(2, 4), (2, 8), (4, 4), (4, 8)]
+    assert grid(0, 4) == 13 and asked[-1] == (0, 4)
+
+
+def test_a_grid_of_whole_numbers_has_whole_points():
+    """Powers of the root of 2, rounded: 1, 1, 2, 3, 4, 6, 8, 11, 16 ..."""
+    asked = []
+    grid = Grid(lambda x: asked.append(x) or x, 2**0.5, whole=True)
+    assert [grid(value) for value in (1, 5, 12)] == [pytest.approx(value) for value in (1, 5, 12)]
+    assert asked == [1, 4, 6, 11, 16]
+
+
+def test_snapping():
+    assert [snap(value, 4.0) for value in (0, 1, 3, 16, 40)] == [0, 1, 4, 16, 64]
+
+
+@pytest.mark.parametrize(
+    ("batch", "bytes_read"), [(PREFILL, 2048 * 4096), (DECODE, 64 * 4096 * 4096)]
+)
+def test_a_layer_is_what_all_its_tasks_take_in_one_stream(steps, batch, bytes_read):
+    """Both numbers of tokens lie on the grid. Pairs take 4 FLOP x 32 heads x 128; each KV byte is
+    read once.
+    """
+    pairs = batch.pairs or batch.history
+    attention = steps._attention_task(float(bytes_read), pairs * 4 * 32 * 128)
+    tasks = {**layer_tasks(steps.model, 1, batch.tokens), "attention": attention}
+    whole = run_once(steps.node, workload_of(tasks, {})).end
+    assert steps.layer(batch) == pytest.approx(whole, rel=0.02)
+
+
+def test_a_step_is_its_layers_and_the_head(steps):
+    head = steps.alone(DECODE) - 32 * steps.layer(DECODE)
+    assert head == pytest.approx(steps._head_time(64))
+    assert steps.alone(Batch()) == 0.0
+
+
+def test_a_lone_token_reads_all_weights(steps):
+    """16 GB at 3.5 to 4.5 TB/s are 3.6 to 4.6 ms; four GEMMs and attention of 32 layers begin and
+    end in 4 us each.
+    """
+    time = steps.alone(Batch(sequences=1, history=100, heads=1))
+    assert 3.6e-3 < time - 32 * 5 * 4e-6 < 4.8e-3
+
+
+def test_a_gather_kernel_costs_gemms_their_compute_units_and_engines_do_not(steps):
+    """304 workgroups of a gather share every CU's place with the tiles of a GEMM; copies by engines
+    load memory alone.
+    """
+    dma = steps.beside(PREFILL, Fetch(steps.node, "batched", 65536, 8))[0]
+    few = steps.beside(PREFILL, Fetch(steps.node, "gather", 65536, 8))[0]
+    many = steps.beside(PREFILL, Fetch(steps.node, "gather", 65536, 304))[0]
+    assert 1.0 <= dma < 1.02 < few < many
+
+
+def test_copies_slow_under_memory_load(steps):
+    """An engine's round trip lengthens with load: more beside attention over long histories than
+    beside short ones.
+    """
+    fetch = Fetch(steps.node, "batched", 2**21, 8)
+    short = steps.beside(Batch(sequences=64, history=64 * 128, heads=64), fetch)[1]
+    assert 1.0 <= short < steps.beside(DECODE, fetch)[1] < 2.0
+
+
+def test_prelaunched_copies_share_the_factors(steps):
+    assert steps.beside(DECODE, Fetch(steps.node, "batched_pl", 65536, 8)) is steps.beside(
+        DECODE, Fetch(steps.node, "batched", 65536, 8)
+    )
+
+
+def test_a_factor_is_over_the_time_together():
+    """10 s alone, 12 s beside something that lasts 6: 6 s left at its own pace, so 4 s of work took
+    the first 6.
+    """
+    assert slowdown(6.0, 10.0, 12.0) == pytest.approx(1.5)
+    assert slowdown(12.0, 10.0, 12.0) == pytest.approx(1.2)
+    assert slowdown(6.0, 10.0, 10.0) == 1.0
