@@ -42,7 +42,7 @@ def test_schedules_of_pieces_rank_as_they_were_measured():
     at least 0.8, for each of six GEMMs by NCCL and by engines. The blind predictions had a mean
     loss of 0.9 % and a mean correlation of 0.84.
     """
-    tool = runpy.run_path(str(FOLDER.parent.parent / "tools" / "compare_pieces.py"))
+    tool = runpy.run_path(str(FOLDER.parent.parent / "tools" / "compare.py"))
     records = [record for record in load() if record.suite == "h200_pieces"]
     node = load_hardware("h200-2").node
     predicted: dict[tuple[str, str], dict[str, float]] = {}

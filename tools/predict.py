@@ -1,7 +1,13 @@
-"""Predicts every run of a C3 plan of the probe before it is measured: one JSON line per run, by the
-name of its workload.
+"""Predict the cases of a plan before they are measured: one JSON line per case.
 
-python tools/predict.py validation h200-2 > docs/predictions/h200-2-c3.jsonl
+    python tools/predict.py probe validation h200-2           a C3 plan of the probe
+    python tools/predict.py loops PLAN.yaml NODE              of validation/frameworks/turns.py
+    python tools/predict.py pieces PLAN.yaml NODE             of pieces.py or operators.py there
+    python tools/predict.py iterations PLAN.yaml NODE         of iterations.py there
+    python tools/predict.py pairs PLAN.yaml                   GEMMs and collectives of a file
+
+Iterations are predicted on a host of unknown speed and for each slowness of a host
+(``by_slowness``), pairs with the whole workload.
 """
 
 from __future__ import annotations
@@ -9,14 +15,91 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import c3sim
+from c3sim.importers.loops import loop_workload
+from c3sim.iterations.result import IterationResult
+from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Iteration
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.units import parse_quantity
+from c3sim.validation.frameworks import records
+from c3sim.validation.frameworks.plan import cases_of, operators_of, pieces_of
 from c3sim.validation.probing.plan import load_plan
+
+Line = dict[str, Any]
+MIB = 1 << 20
+LOAD = ("skew", "seed")  # of a mixture of experts, among the sizes of a model
+SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch", "attention")
+DEPTH = 1000  # layers that a model has at most; a case says how many run
+SLOWNESS = (0.8, 1.0, 1.3, 1.6, 2.0, 2.5)  # eager launches on a line between two of them
+
+
+def model(sizes: dict[str, Any]) -> dict[str, Any]:
+    """The model of validation/frameworks/models.py with these *sizes* as fields of a description:
+    a decoder as Llama, or an encoder as BERT whose output head is run for every token.
+    """
+    rows, gated = sizes.get("positions", 0), sizes["gated"]
+    fields = {name: value for name, value in sizes.items() if name not in ("positions", *LOAD)}
+    fields |= {"layers": DEPTH, "bias": not gated, "dropout": not gated}
+    if not gated:
+        fields |= {"positions": "learned" if rows else "none", "learned_rows": rows or None}
+    return fields
+
+
+def description(name: str, case: dict[str, Any], sizes: dict[str, Any]) -> Iteration:
+    """The case as an iteration: PyTorch, default kernels of the optimizer, no profiler."""
+    parallel = {key: value for key, value in case["parallel"].items() if key != "bucket_mib"}
+    if "bucket_mib" in case["parallel"]:
+        parallel["bucket"] = case["parallel"]["bucket_mib"] * MIB
+    fields = {key: case[key] for key in SAME if key in case}
+    said = {"schema": 1, "kind": "iteration", "name": name, "parallel": parallel}
+    how: dict[str, Any] = {
+        "profile": "framework_alone",
+        "optimizer_kernels": "foreach",
+        "model": model(sizes),
+    }
+    load = {key: sizes[key] for key in LOAD if key in sizes}
+    if load:
+        how["mixture"] = load
+    return Iteration.model_validate({**said, **how, **fields})
+
+
+def compute(iteration: Iteration) -> Iteration:
+    """The same without communication, as the driver runs it: a rank that has whole weights."""
+    kinds = {entry.kind for entry in iteration.nested}
+    if not kinds & {"ddp", "fsdp"}:
+        return iteration
+    return Iteration.model_validate(
+        {**iteration.model_dump(by_alias=True), "parallel": {"kind": "none"}}
+    )
+
+
+def settings(case: dict[str, Any]) -> dict[str, Any]:
+    """The collectives of *case*: on so many channels, or gathers by copy engines."""
+    if case.get("by") == "engines":
+        return {"set": {"tasks[op=all_gather].by": "engines"}}
+    if "channels" in case:
+        return {"set": {"tasks[kind=collective].channels": case["channels"]}}
+    return {}
+
+
+def predicted(iteration: Iteration, node: str, **how: Any) -> dict[str, Any]:
+    """Seconds of *iteration* in each mode of the driver."""
+    found, by_itself = c3sim.run(iteration, node=node, **how), compute(iteration)
+    alone = found if by_itself is iteration else c3sim.run(by_itself, node=node)
+    assert isinstance(found, IterationResult) and isinstance(alone, IterationResult)
+    return {
+        "together_s": round(found.wall_s, 6),
+        "compute_s": round(alone.compute_s, 6),
+        "communication_s": round(found.communication_s, 6),
+        "exposed_s": round(found.overlap.exposed_s, 6),
+        "host_bound": found.host_bound,
+    }
 
 
 def text_of(size: int) -> str:
@@ -76,23 +159,104 @@ def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
         }
 
 
-def main(plan: str, node: str) -> None:
+def us(seconds: float, digits: int = 2) -> float:
+    return round(seconds * 1e6, digits)
+
+
+def probe(plan: str, node: str) -> Iterator[Line]:
     machine = load_hardware(node).node
     for step in load_plan(plan).steps:
         for data in workloads(step.words, machine):
             result = c3sim.run(parse_workload(data, plain_si=True), node=machine)
-            line = {
+            yield {
                 "workload": data["name"],
                 "node": node,
                 "step": step.name,
-                "wall_us": round(result.wall_s * 1e6, 2),
-                "tasks": {name: round(task.time_s * 1e6, 2) for name, task in result.tasks.items()},
-                "isolated": {
-                    name: round(task.isolated_s * 1e6, 2) for name, task in result.tasks.items()
-                },
+                "wall_us": us(result.wall_s),
+                "tasks": {name: us(task.time_s) for name, task in result.tasks.items()},
+                "isolated": {name: us(task.isolated_s) for name, task in result.tasks.items()},
             }
-            print(json.dumps(line))
+
+
+def loops(plan_file: str, node_name: str) -> Iterator[Line]:
+    plan, node = records.plan_of(plan_file), load_hardware(node_name).node
+    for case in cases_of(plan):
+        document = loop_workload({**asdict(case), "turns": plan["turns"]})
+        workload = parse_workload(document, plain_si=True)
+        run = run_once(node, workload)
+        yield {
+            "workload": workload.name,
+            "node": node_name,
+            "wall_us": us(run.end),
+            "tasks": {t: us(run.task(t).end) for t in workload.tasks},
+            "isolated": {t: us(isolated(node, workload, t).end) for t in workload.tasks},
+        }
+
+
+def pieces(plan_file: str, node_name: str) -> Iterator[Line]:
+    plan, node = records.plan_of(plan_file), load_hardware(node_name).node
+    of_operators = "ways" in plan
+    workload = records.operator if of_operators else records.piece
+    for case in operators_of(plan) if of_operators else pieces_of(plan):
+        plain = workload(plan, **case, node=node_name)
+        run = run_once(node, parse_workload(plain, plain_si=True))
+        of = {**case, **plan["gemms"].get(case["gemm"], {}), "node": node_name}
+        yield {**of, "time_us": us(run.end)}
+
+
+def iterations(plan_file: str, node: str) -> Iterator[Line]:
+    plan = records.plan_of(plan_file)
+    for name, case in plan["cases"].items():
+        iteration = description(name, case, plan["models"][case["model"]])
+        how = settings(case)
+        line = {"name": name, "node": node, **predicted(iteration, node, **how)}
+        if iteration.launch == "eager":
+            hosts = {str(s): iteration.model_copy(update={"slowness": s}) for s in SLOWNESS}
+            line["by_slowness"] = {s: predicted(each, node, **how) for s, each in hosts.items()}
+        yield line
+
+
+def pairs(file: str) -> Iterator[Line]:
+    plan = records.plan_of(file)
+    for gemm, collective in itertools.product(plan["gemm"], plan["collective"]):
+        shape = "x".join(str(extent) for extent in gemm.values())
+        document = {
+            "schema": 1,
+            "name": f"{shape} beside {' '.join(str(value) for value in collective.values())}",
+            "tasks": {
+                "collective": {"kind": "collective", **collective, "stream": "comm"},
+                "gemm": {"kind": "gemm", **gemm, "inputs": "warm", "stream": "compute"},
+            },
+            "streams": {"comm": {}, "compute": {}},
+            "host": plan["host"],
+        }
+        found = c3sim.run(parse_workload(document), node=plan["node"])
+        yield {
+            "workload": document,
+            "node": plan["node"],
+            "wall_us": us(found.wall_s, 1),
+            "wall_p5_us": us(found.ranks.wall_p5_s, 1),
+            "wall_p95_us": us(found.ranks.wall_p95_s, 1),
+            "tasks": {
+                name: {
+                    "time_us": us(task.time_s, 1),
+                    "waited_for_ranks_us": us(task.waited_for_ranks_s, 1),
+                    "isolated_us": us(task.isolated_s, 1),
+                }
+                for name, task in found.tasks.items()
+            },
+        }
+
+
+KINDS: dict[str, Callable[..., Iterator[Line]]] = {
+    "probe": probe,
+    "loops": loops,
+    "pieces": pieces,
+    "iterations": iterations,
+    "pairs": pairs,
+}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for each in KINDS[sys.argv[1]](*sys.argv[2:]):
+        print(json.dumps(each), flush=True)

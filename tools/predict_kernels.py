@@ -1,6 +1,8 @@
-"""Predicts rows of validation/frameworks/kernels.py, and compares: one JSON line for each.
+"""Predict rows of validation/frameworks/kernels.py, or the pairs of a plan of beside.py there: one
+JSON line for each.
 
-python tools/predict_kernels.py ROWS.jsonl NODE [--compare]
+    python tools/predict_kernels.py ROWS.jsonl NODE [--compare]
+    python tools/predict_kernels.py validation/frameworks/beside-blind.yaml NODE
 
 ROWS says what each row is (its ``us`` are read with --compare alone). A call is predicted as the
 driver times it: CALLS of it in one stream, each behind the one before, all launched ahead.
@@ -10,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import yaml
 
 import c3sim
 from c3sim.iterations.load import Load
@@ -118,9 +121,7 @@ def _elementwise(o: OperatorSet, name: str, n: float) -> Op:
         return o.elementwise(name, n, 1, 1, flops=parts.silu_flops or parts.activation_flops)
     if name == "dropout":
         return o.dropout(name, n, 1, 1.5)
-    read, written = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}[
-        name
-    ]
+    read, written = MOVED[name]
     return o.elementwise(name, n, read, written)
 
 
@@ -145,6 +146,54 @@ def predicted(node: Any, row: dict[str, Any]) -> float | None:
     return 1e6 * c3sim.run(workload, node=node).wall_s / CALLS
 
 
+#: A kernel of one thread that sleeps: it has room beside any other.
+LATE = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": 0}
+
+
+def kernels(gpu: Gpu, task: dict[str, Any]) -> list[dict[str, Any]]:
+    """Tasks of one call of *task*."""
+    kind = task["kind"]
+    if kind == "stream":
+        said = {"pattern": task["pattern"], "bytes": task["mib"] * MIB, "lds": 0.0}
+        return [{"kind": "stream", **said, "workgroups": task["workgroups"]}]
+    if kind == "copy":
+        ends = {"source": "host", "destination": "gpu"}
+        if task["from"] == "gpu":
+            ends = {"source": "gpu", "destination": "host"}
+        return [{"kind": "copy", "bytes": task["mib"] * MIB, **ends}]
+    row = {"operator": kind, "buffers": "rotating", "dtype": "bf16", "width": 128, **task}
+    if kind == "attention":
+        row["causal"] = True
+    found = [op.task for op in ops(gpu, row)]
+    return [{**t.model_dump(mode="json", exclude_defaults=True), "kind": t.kind} for t in found]
+
+
+def pair(gpu: Gpu, plan: dict[str, Any], names: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The workload of a case, and the last task of each call."""
+    tasks: dict[str, Any] = {}
+    last = []
+    for stream, name in enumerate(names):
+        if stream:
+            late = {**LATE, "time": 1e-6 * plan["later_us"], "stream": "s1"}
+            tasks["late"] = late
+        for number, task in enumerate(kernels(gpu, plan["tasks"][name])):
+            tasks[f"{name}-{number}"] = {**task, "stream": f"s{stream}"}
+        last.append(list(tasks)[-1])
+    return {"schema": 1, "name": "+".join(names), "tasks": tasks}, last
+
+
+def pairs(plan: dict[str, Any], node: Any) -> None:
+    cases = [[name] for name in plan["tasks"]]
+    cases += [list(order) for each in plan["pairs"] for order in (each, each[::-1])]
+    for names in cases:
+        said, last = pair(node.gpu, plan, names)
+        result = c3sim.run(Workload.model_validate(said), node=node)
+        ends = {name: result.tasks[task].end_s for name, task in zip(names, last, strict=True)}
+        us = {name: round(1e6 * end, 2) for name, end in ends.items()}
+        line = {"node": node.name, "tasks": names, "us": us, "wall_us": round(max(us.values()), 2)}
+        print(json.dumps(line), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path)
@@ -152,7 +201,9 @@ def main() -> None:
     parser.add_argument("--compare", action="store_true")
     given = parser.parse_args()
     node = c3sim.load_hardware(given.node).node
-    errors = defaultdict(list)
+    if given.rows.suffix == ".yaml":
+        pairs(yaml.safe_load(given.rows.read_text(encoding="utf-8")), node)
+        return
     for line in given.rows.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         if "error" in row:
@@ -163,7 +214,6 @@ def main() -> None:
         if given.compare and us is not None:
             measured = median(row["us"])
             out |= {"measured": measured, "error": us / measured - 1}
-            errors[row["operator"]].append(abs(us / measured - 1))
         print(json.dumps(out), flush=True)
 
 

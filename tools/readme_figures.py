@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from compare_predictions import SUM, WALL, errors, lines
+from compare import SUM, WALL, errors, lines
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
