@@ -1,6 +1,7 @@
 """A browser for the tests of pages, and two options. ``--compiled``: whatever simulates does so in
 compiled loops (needs numba); CI runs the laws this way too: python -m pytest --compiled tests/laws.
-``--every-case``: long tests are not left out, and laws are tried on every node and workload.
+``--every-case``: all long tests, of which other runs take one in TURNS, another share with each
+commit; and laws are tried on every node and workload.
 """
 
 import gc
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from browser import chromium, find_chromium
 from refusals import Refusals
+from turns import has_turn, turn_of_commit
+
+TURNS = 15  # commits in a row that have every long test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,11 +38,13 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long tests out but with ``--every-case``."""
-    if not config.getoption("--every-case"):
-        skip = pytest.mark.skip(reason="long: --every-case, as nox -s tests -- --every-case has it")
-        for item in items:
-            if item.get_closest_marker("long"):
+    """Leave long tests out, but those whose turn it is and with ``--every-case``."""
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long and not config.getoption("--every-case"):
+        turn = turn_of_commit(TURNS)
+        skip = pytest.mark.skip(reason=f"long: not in share {turn} of {TURNS}; --every-case has it")
+        for item in long:
+            if not has_turn(item.nodeid, turn, TURNS):
                 item.add_marker(skip)
 
 

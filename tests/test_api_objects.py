@@ -8,6 +8,7 @@ from typing import get_args
 
 import pint
 import pytest
+from kineto_case import MadeTrace
 
 import c3sim
 from c3sim.api import PackagedIteration
@@ -169,16 +170,19 @@ def test_a_type_checker_knows_every_packaged_iteration():
     assert set(get_args(PackagedIteration)) == set(library.names("iteration"))
 
 
-def test_the_other_questions_from_python():
+def test_the_other_questions_from_python(tmp_path):
     """Each has the figures of its command as a DataFrame."""
-    moved = c3sim.sensitivity(
-        "gemm-beside-all-gather", samples=2, top=1, band_samples=2, jobs=1
-    ).to_frame()
+    alone = {"node": "h100-1", "output": "wall_s", "jobs": 1}
+    few = {"samples": 2, "top": 1, "band_samples": 2}
+    moved = c3sim.sensitivity("gemm-alone", **alone, **few).to_frame()
     assert len(moved) > 1 and (moved["swing"].diff().dropna() <= 0).all()
-    judged = c3sim.validate(suite="h200_priority", jobs=1).to_frame()
-    assert {name for name, _ in judged.index} == {"h200_priority"}
-    traces = Path(__file__).parent / "importers" / "data" / "fsdp_forward_h200x2"
-    found = c3sim.import_trace(traces, node="h200-2")
+    judged = c3sim.validate(suite="babelstream", jobs=1).to_frame()
+    assert {name for name, _ in judged.index} == {"babelstream"}
+    made = MadeTrace()
+    for number in range(8):
+        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
+    (tmp_path / "made.json").write_text(made.text(), encoding="utf-8")
+    found = c3sim.import_trace(tmp_path / "made.json", node="h200-2")
     assert c3sim.run(found.workload, node="h200-2").wall_s == pytest.approx(
         1e-6 * found.replay.wall, rel=0.05
     )

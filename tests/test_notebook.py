@@ -62,7 +62,7 @@ def test_what_a_name_holds_is_no_markup():
 
 @pytest.fixture(scope="module")
 def of_training():
-    return c3sim.explain("dlrm-training")
+    return c3sim.explain("dlrm-training", node="teaching-4")
 
 
 def test_comparisons_explanations_and_iterations_show_themselves(of_training):
@@ -70,7 +70,7 @@ def test_comparisons_explanations_and_iterations_show_themselves(of_training):
         (c3sim.compare(PAIR, strategies="base,sp"), "fastest: sp"),
         (c3sim.explain(PAIR), "where the time went"),
         (of_training, "nothing shared"),
-        (c3sim.run("llama3-70b-decode"), "operator class"),
+        (c3sim.run("llama3-70b-decode", set={"layers": 2}), "operator class"),
     ):
         html = shown._repr_html_()
         assert words in html and "table" in Elements(html).found
@@ -119,7 +119,7 @@ def test_causes_are_bars_that_lead_to_the_whole():
 
 
 def test_an_iteration_has_a_frame_of_its_classes():
-    result = c3sim.run("llama3-70b-decode")
+    result = c3sim.run("llama3-70b-decode", set={"layers": 2})
     frame = result.classes_frame().set_index("class")
     assert frame.loc["gemm", "busy_s"] == result.overlap.classes["gemm"].busy_s
     assert len(repr(result).splitlines()) == 3  # not one of all of its fields

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from c3sim.cli import consent
 from c3sim.cli.app import app
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +31,17 @@ SMALLER = {
 }
 
 
+def commands(number: int) -> list[tuple[str, list[str]]]:
+    """Each command of that question and its words; files of the page are written."""
+    section = SECTIONS[number - 1]
+    for name, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", section, re.DOTALL):
+        Path(name).write_text(text.replace("trials: 24", "trials: 6"), encoding="utf-8")
+    lines = "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL)).splitlines()
+    words = [shlex.split(line) for line in lines]
+    assert {program for program, *_ in words} == {"c3sim"}
+    return [(line, given[1:]) for line, given in zip(lines, words, strict=True)]
+
+
 @pytest.fixture
 def answers(tmp_path, monkeypatch, few_draws):
     """``answers(n)``: what the commands of question n print, one by one; files of the page lie in
@@ -39,13 +51,8 @@ def answers(tmp_path, monkeypatch, few_draws):
     monkeypatch.setenv("COLUMNS", "100")
 
     def ask(number: int) -> list[str]:
-        section = SECTIONS[number - 1]
-        for name, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", section, re.DOTALL):
-            Path(name).write_text(text.replace("trials: 24", "trials: 6"), encoding="utf-8")
         found = []
-        for line in "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL)).splitlines():
-            program, *arguments = shlex.split(line)
-            assert program == "c3sim"
+        for line, arguments in commands(number):
             done = CliRunner().invoke(app, arguments + SMALLER.get(number, []))
             assert done.exit_code == 0, f"{line}\n{done.output}"
             found.append(done.output)
@@ -65,18 +72,34 @@ def test_there_are_ten() -> None:
     assert len(SECTIONS) == 10
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 6, 7])
+def test_what_runs_long_is_understood(number, tmp_path, monkeypatch) -> None:
+    """Its whole answer is asked for in the long test of the question; here every command is read,
+    its files, settings and machine too, up to its effort, to which nobody agrees.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(consent, "MOST_SECONDS", 0.0)
+    (tmp_path / "job").symlink_to(JOB)
+    for line, words in commands(number):
+        if words[1] != "moved.yaml":  # which the command before it would have written
+            assert "--yes: this takes about" in CliRunner().invoke(app, words).stderr, line
+
+
 @pytest.mark.slow
+@pytest.mark.long
 def test_training_exposes_less_with_faster_links(answers) -> None:
     before, after = answers(1)
     assert "wall follows" in before
     assert alone(after) < alone(before)
 
 
+@pytest.mark.long
 def test_decoding_experts_and_deepseek_expose_communication(answers) -> None:
     for text in answers(2):
         assert alone(text) > 0
 
 
+@pytest.mark.long
 def test_64_gpus(answers) -> None:
     (text,) = answers(3)
     assert alone(text) > 0
@@ -106,6 +129,7 @@ def test_other_gpus(answers) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_trace_is_replayed_and_moved(answers, tmp_path) -> None:
     (tmp_path / "job").symlink_to(JOB)
     replayed, moved, run = answers(5)
@@ -116,6 +140,7 @@ def test_a_trace_is_replayed_and_moved(answers, tmp_path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_engines_until_something_else_binds(answers) -> None:
     """The seven links of a GPU carry 64 GB/s each; no design of the front is slower and larger
     than another.
@@ -131,6 +156,7 @@ def test_engines_until_something_else_binds(answers) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_parameter_to_measure_first(answers) -> None:
     (text,) = answers(7)
     first = re.search(r"measure ([\w.]+) first", text)
@@ -161,6 +187,7 @@ def test_the_best_of_a_pair(answers) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_fetches_beside_decoding(answers) -> None:
     """A fetch gains latency and throughput here, as published; a claim holds within its band, or
     within a tenth where there is none.

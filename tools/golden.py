@@ -23,8 +23,9 @@ from collections.abc import Iterable, Mapping
 from golden_figures import FOLDER, Figures, Moved, add, differences, files, read, write
 from golden_mistakes import FILE as PLANTED
 from golden_mistakes import collect
-from golden_pieces import Piece, pieces, turn_of_commit
+from golden_pieces import TURNS, Piece, pieces
 from joblib import Parallel, delayed
+from turns import turn_of_commit
 
 SHOWN = 40  # lines of one file that are printed
 LISTED = 400  # lines that CHANGES.md has at most
@@ -36,7 +37,7 @@ def main() -> int:
         collect(asked.collect)
     kept = (path.relative_to(FOLDER).with_suffix("") for path in files() if path != PLANTED)
     known = {each.as_posix() for each in kept if asked.long or each.parts[0] != "long"}
-    turn = turn_of_commit() if asked.sample else None
+    turn = turn_of_commit(TURNS) if asked.sample else None
     everything = list(pieces(asked.validated, long=asked.long, turn=turn))
     names = known | {piece.name for piece in everything}
     wanted = {name for name in names if _is_asked(name, asked.only)}

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from golden_figures import Figures, add, flat
 from golden_mistakes import PARTS, elsewhere, messages
 
 ROOT = Path(__file__).resolve().parent.parent
-SUPPORT = ROOT / "tests" / "support"
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from turns import has_turn  # noqa: E402
+
 #: Studies that take long are asked for a part of what is the same again and again; all others are
 #: whole. None has its band. What is left out so is asked as ``long/NAME``, where long pieces are.
 LESS: dict[str, dict[str, Any]] = {
@@ -38,13 +40,6 @@ class Piece(NamedTuple):
 
     name: str
     make: Callable[[], Figures]
-
-
-def turn_of_commit() -> int:
-    """The number of the commit, counted from the first: ten in a row have every turn."""
-    counted = ["git", "-C", str(ROOT), "rev-list", "--count", "HEAD"]
-    done = subprocess.run(counted, capture_output=True, text=True, check=False)
-    return int(done.stdout or 0) % TURNS
 
 
 def pieces(
@@ -139,14 +134,13 @@ def _laws(node: str, turn: int | None) -> Figures:
     """The cases of the laws on *node*, or those of a sample's *turn*: their results, and what their
     timelines add up to.
     """
-    sys.path.insert(0, str(SUPPORT))
     import law_cases
 
     import c3sim
 
     found: Figures = {}
     for case in law_cases.CASES:
-        in_turn = turn is None or crc32(str(case).encode()) % TURNS == turn
+        in_turn = turn is None or has_turn(str(case), turn, TURNS)
         if case.node_name == node and in_turn:
             try:
                 result = c3sim.run(case.workload, node=case.node, trace=True)
