@@ -4,15 +4,19 @@ of a small sweep, the best and worst of a large one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.output.page.command import arguments_of
 from c3sim.output.page.palette import DIVERGING, RAMP
 from c3sim.output.results.columns import Column
 from c3sim.output.results.table import ResultTable, front, objectives, preferred, sampled, varied
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FIGURES = 6  # significant figures of an output
 #: Cause of an explanation -> what it means.
@@ -40,8 +44,8 @@ def page_data(table: ResultTable) -> dict[str, Any]:
         "description": str(table.study.get("description") or ""),
         "node": str(table.about.get("node") or ""),
         "hash": str(table.about.get("hash") or ""),
-        "points": list(table.points),
-        "errors": {str(row): error for row, error in enumerate(table.errors) if error},
+        "points": table.frame["point"].tolist(),
+        "errors": {str(row): error for row, error in table.frame["error"].dropna().items()},
         "columns": [_column(column) for column in table.columns.values()],
         "start": _start(table),
         "causes": CAUSES,
@@ -73,8 +77,8 @@ def _column(column: Column) -> dict[str, Any]:
     return data
 
 
-def _short(value: Any) -> float | int | None:
-    if value is None:
+def _short(value: float) -> float | int | None:
+    if math.isnan(value):
         return None
     short = float(f"{value:.{FIGURES}g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
@@ -126,27 +130,26 @@ def picked(table: ResultTable, most: int) -> list[int]:
     Pareto fronts of the objectives (or of time against energy), then points spread evenly over the
     rest.
     """
-    good = [row for row, error in enumerate(table.errors) if not error]
+    ran = table.frame["error"].isna()
+    good = table.frame.index[ran].tolist()
     if len(good) <= most:
         return good
-    chosen = dict.fromkeys([*_ends(table, good), *_fronts(table.keep(good), good)])
+    chosen = dict.fromkeys([*_ends(table, ran), *_fronts(table.keep(ran), good)])
     rest = [row for row in good if row not in chosen]
     free = max(most - len(chosen), 0)
     spread = [rest[number * len(rest) // free] for number in range(min(free, len(rest)))]
     return [*chosen, *spread][:most]
 
 
-def _ends(table: ResultTable, good: Sequence[int]) -> Iterator[int]:
+def _ends(table: ResultTable, ran: pd.Series[bool]) -> Iterator[int]:
     """The best and the worst of every group, then the second best and worst of every group, ..."""
     output = preferred(table)
-    groups: dict[tuple[str, ...], list[int]] = {}
     names = [column.name for column in table.having("group")]
-    for row in good:
-        if output.values[row] is not None:
-            group = tuple(table.columns[name].values[row] for name in names)
-            groups.setdefault(group, []).append(row)
+    known = table.frame[ran & output.values.notna()]
+    lower = output.better == "lower"
     ordered = [
-        sorted(rows, key=lambda row: _worth(output, row), reverse=True) for rows in groups.values()
+        group[output.name].sort_values(ascending=lower, kind="stable").index.tolist()
+        for _, group in known.groupby(names or (lambda _row: ""), sort=False, dropna=False)
     ]
     for place in range(ENDS):
         for rows in ordered:
@@ -155,18 +158,10 @@ def _ends(table: ResultTable, good: Sequence[int]) -> Iterator[int]:
                 yield rows[-1 - place]
 
 
-def _worth(output: Column, row: int) -> float:
-    value = float(output.values[row])
-    return -value if output.better == "lower" else value
-
-
 def _fronts(table: ResultTable, rows: Sequence[int]) -> Iterator[int]:
     """Points on a front; *table* holds the points *rows* of the whole table."""
     named = objectives(table) or [
         table.columns[name] for name in ("wall_s", "energy_j") if name in table.columns
     ]
     for x, y in combinations(named, 2):
-        best = front(
-            x.values, y.values, x_higher=x.better == "higher", y_higher=y.better == "higher"
-        )
-        yield from (rows[place] for place in best)
+        yield from (rows[place] for place in front(x, y))

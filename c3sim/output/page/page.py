@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -123,8 +124,8 @@ def _chosen(table: ResultTable, most: int) -> list[int]:
 
 def _mark(run: dict[str, Any], walls: Column | None, row: int) -> None:
     """Note in *run* the wall time of the results where it differs."""
-    before = walls.values[row] if walls else None
-    if before is not None and "wall" in run and abs(run["wall"] - before) > SAME * before:
+    before = walls.values[row] if walls else math.nan
+    if "wall" in run and abs(run["wall"] - before) > SAME * before:
         run["differs"] = before
 
 

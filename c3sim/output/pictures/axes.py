@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
@@ -21,10 +21,10 @@ DECADE = 10.0  # the least span of a logarithmic axis; a shorter one would have 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-def shown(column: Column, values: Sequence[Any]) -> list[float]:
-    """*values* in the unit that the column is shown in; None becomes NaN, which is not drawn."""
+def shown(column: Column, values: Iterable[float]) -> list[float]:
+    """*values* in the unit that the column is shown in."""
     factor = column.display().factor
-    return [float("nan") if value is None else value / factor for value in values]
+    return [value / factor for value in values]
 
 
 def places(column: Column) -> dict[Any, float]:
@@ -107,13 +107,9 @@ def _cut(table: ResultTable, by: Column) -> list[tuple[str, ResultTable]]:
     if len(values) > MOST:
         message = f"{by.name} has {len(values)} values, a picture at most {MOST} panels"
         raise InputError(f"{message}; pick some with --where", "--by")
-    rows: dict[Any, list[int]] = {value: [] for value in values}
-    for row, value in enumerate(table.columns[by.name].values):
-        if value is not None:
-            rows[value].append(row)
     named = by.label if by.numeric else ""
-    filled = ((value, found) for value, found in rows.items() if found)
-    return [(f"{named} {by.text(value)}".strip(), table.keep(found)) for value, found in filled]
+    cut = [(value, table.keep(table.frame[by.name] == value)) for value in values]
+    return [(f"{named} {by.text(value)}".strip(), part) for value, part in cut if len(part)]
 
 
 def grid(

@@ -74,7 +74,7 @@ def _subtitle(table: ResultTable, *, points: bool) -> str:
     fixed = [column for column in table.having("group") if len(column.distinct()) == 1]
     parts = [f"on {table.about['node']}"] if table.about.get("node") else []
     parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]
-    failed = sum(1 for error in table.errors if error)
+    failed = table.frame["error"].count()
     if points:
         parts.append(f"{len(table)} points" + (f", {failed} failed" if failed else ""))
     return ", ".join(parts)

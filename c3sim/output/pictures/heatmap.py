@@ -52,25 +52,21 @@ def _panel(axes: Axes, table: ResultTable, plan: Plan, limits: dict[str, Any]) -
     """Draw one heat map; return it, and how many points its fullest cell has."""
     assert plan.value is not None
     along, up = ({value: n for n, value in enumerate(c.distinct())} for c in (plan.x, plan.y))
-    cells: dict[tuple[int, int], list[float | None]] = {}
-    sides = (table.columns[plan.x.name].values, table.columns[plan.y.name].values)
-    for x, y, value in zip(*sides, table.columns[plan.value.name].values, strict=True):
-        if x is not None and y is not None:
-            cells.setdefault((up[y], along[x]), []).append(value)
+    cells = table.frame.groupby([plan.y.name, plan.x.name], sort=False)[plan.value.name]
     factor = plan.value.display().factor
     colours = [[float("nan")] * len(along) for _ in up]
     numbered = len(along) <= NUMBERED and len(up) <= NUMBERED
-    for (row, column), held in cells.items():
-        found = [value for value in held if value is not None]
-        if found:
+    for (y, x), held in cells:
+        row, column, found = up[y], along[x], held.dropna()
+        if len(found):
             colours[row][column] = median_low(found) / factor
-        if numbered or not found:
-            _write(axes, column, row, colours[row][column] if found else None, limits)
+        if numbered or found.empty:
+            _write(axes, column, row, colours[row][column] if len(found) else None, limits)
     image = axes.imshow(colours, aspect="auto", origin="lower", **limits)
     axes.spines[:].set_visible(False)
     for column_, side in ((plan.x, "x"), (plan.y, "y")):
         _ticks(axes, column_, side)
-    return image, max(map(len, cells.values()), default=1)
+    return image, int(cells.size().max())
 
 
 def _write(axes: Axes, column: int, row: int, value: float | None, limits: dict[str, Any]) -> None:

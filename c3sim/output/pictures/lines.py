@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from c3sim.output.pictures.kind import Plan
 from c3sim.output.results.table import ResultTable
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -57,30 +57,24 @@ def series_style(number: int) -> dict[str, Any]:
 
 def _line(axes: Axes, table: ResultTable, plan: Plan, name: Any, label: str, number: int) -> int:
     """Draw one series; return how many points its fullest place has."""
-    at, held = _points(table, plan, name)
-    if not at:
+    x, y = plan.x.name, plan.y.name
+    rows = series_of(table, plan, name).dropna(subset=[x, y])
+    if rows.empty:
         return 0
-    picks = (min, median_low, max)
-    low, middle, high = (shown(plan.y, [pick(each) for each in held]) for pick in picks)
+    held = rows.groupby(rows[x].map(places(plan.x)))[y].agg(["min", median_low, "max", "size"])
+    at = held.index
+    low, middle, high = (shown(plan.y, held[name]) for name in held.columns[:3])
     style = series_style(number)
     if not plan.x.numeric:
         style |= {"linestyle": "none"}
     size = 0 if len(at) > 40 else 8.5 - 0.7 * number
     axes.plot(at, middle, label=label, markersize=size, linewidth=1.8, **style)
-    most = max(map(len, held))
+    most = int(held["size"].max())
     if most > 1:
         axes.fill_between(at, low, high, color=style["color"], alpha=0.15, linewidth=0)
     return most
 
 
-def _points(table: ResultTable, plan: Plan, name: Any) -> tuple[list[float], list[Sequence[float]]]:
-    """Places along x, in order, and the values of all points at each."""
-    where = places(plan.x)
-    series = [name] * len(table) if plan.by is None else table.columns[plan.by.name].values
-    found: dict[float, list[float]] = {}
-    columns = (table.columns[plan.x.name].values, table.columns[plan.y.name].values)
-    for x, y, which in zip(*columns, series, strict=True):
-        if which == name and x is not None and y is not None:
-            found.setdefault(where[x], []).append(y)
-    at = sorted(found)
-    return at, [found[each] for each in at]
+def series_of(table: ResultTable, plan: Plan, name: Any) -> pd.DataFrame:
+    """Points of the series *name*, of all where there is but one."""
+    return table.frame if plan.by is None else table.frame[table.frame[plan.by.name] == name]

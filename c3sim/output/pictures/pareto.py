@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.kit import look
 from c3sim.output.pictures.axes import dress, grid, shown
 from c3sim.output.pictures.kind import Plan
-from c3sim.output.pictures.lines import SERIES, series_style
+from c3sim.output.pictures.lines import SERIES, series_of, series_style
 from c3sim.output.results.table import ResultTable, front
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
     names = by.distinct() if by else [None]
     for number, name in enumerate(names):
         _cloud(axes, table, plan, name, number)
-    best = _front(axes, table, plan)
+    best = _front(axes, plan)
     dress(axes, plan.x, "x", direction=True)
     dress(axes, plan.y, "y", direction=True)
     axes.margins(0.08, 0.12)
@@ -37,38 +37,31 @@ def draw_pareto(table: ResultTable, plan: Plan) -> tuple[Figure, str]:
 
 
 def _cloud(axes: Axes, table: ResultTable, plan: Plan, name: Any, number: int) -> None:
-    series = [name] * len(table) if plan.by is None else table.columns[plan.by.name].values
-    rows = [row for row, which in enumerate(series) if which == name]
+    rows = series_of(table, plan, name)
     style = series_style(number) | {"linestyle": "none"}
-    where = (
-        shown(c, [table.columns[c.name].values[row] for row in rows]) for c in (plan.x, plan.y)
-    )
+    where = (shown(c, rows[c.name]) for c in (plan.x, plan.y))
     label = "points" if plan.by is None else plan.by.text(name)
     if number >= SERIES:
         label = ""  # its colour is that of another one
     axes.plot(*where, label=label or "_", markersize=5.5, alpha=0.75, markeredgewidth=0, **style)
 
 
-def _front(axes: Axes, table: ResultTable, plan: Plan) -> list[int]:
+def _front(axes: Axes, plan: Plan) -> list[int]:
     """Draw the front as steps through its points, each with a ring; return the points."""
-    xs, ys = table.columns[plan.x.name].values, table.columns[plan.y.name].values
-    higher = {"x_higher": plan.x.better == "higher", "y_higher": plan.y.better == "higher"}
-    best = front(xs, ys, **higher)
-    at = [shown(c, [table.columns[c.name].values[row] for row in best]) for c in (plan.x, plan.y)]
-    steps = "steps-pre" if higher["x_higher"] else "steps-post"
+    best = front(plan.x, plan.y)
+    at = [shown(c, c.values[best]) for c in (plan.x, plan.y)]
+    steps = "steps-pre" if plan.x.better == "higher" else "steps-post"
     axes.plot(*at, color=look.INK, linewidth=1.2, drawstyle=steps, zorder=1.9, label="Pareto front")
     axes.plot(*at, "o", markersize=9.5, mfc="none", mec=look.INK, mew=1.1)
     return best
 
 
-def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: Sequence[int]) -> None:
+def _name(figure: Figure, axes: Axes, table: ResultTable, plan: Plan, best: list[int]) -> None:
     """Write the values of its columns beside the ends and the knee of the front."""
     by = plan.by.name if plan.by else ""
     columns = [column for column in table.varied() if column.name != by][:NAMED_BY]
     figure.draw_without_rendering()
-    sides = [table.columns[column.name] for column in (plan.x, plan.y)]
-    x_values, y_values = (shown(side, [side.values[row] for row in best]) for side in sides)
-    places = list(zip(x_values, y_values, strict=True))
+    places = list(zip(*(shown(c, c.values[best]) for c in (plan.x, plan.y)), strict=True))
     spots = [tuple(axes.transData.transform(place)) for place in places]
     for number in sorted({0, knee(spots), len(best) - 1} if best else ()):
         row, where, x = best[number], places[number], spots[number][0]

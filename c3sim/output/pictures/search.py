@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from c3sim.kit import look
 from c3sim.output.pictures.axes import grid
-from c3sim.output.results.columns import Column, known_unit, label_of
+from c3sim.output.results.columns import column_of
 
 if TYPE_CHECKING:
     import os
@@ -33,26 +32,16 @@ def draw_search(result: SearchResult, path: str | os.PathLike[str] | None = None
 
 
 def _panel(axes: Axes, result: SearchResult, name: str, more: bool) -> None:
-    unit, _ = known_unit(name)
-    tried = [
-        (number, row[name])
-        for number, row in enumerate(result.rows)
-        if row["error"] is None and row[name] is not None
-    ]
-    column = Column(
-        name=name,
-        role="output",
-        label=label_of(name, {}),
-        unit=unit,
-        better="",
-        values=[value for _, value in tried],
-    )
+    import pandas as pd
+
+    rows = pd.DataFrame(result.rows)
+    column = column_of(name, rows[name][rows["error"].isna()].dropna().astype(float), {})
     show = column.display()
     look.panel(axes, column.label, show.unit)
-    numbers, values = [number for number, _ in tried], [value / show.factor for _, value in tried]
-    axes.plot(numbers, values, ".", color="#8c8c8c", markersize=4, label="designs")
-    best = list(accumulate(values, max if more else min))
-    axes.plot(numbers, best, drawstyle="steps-post", color=look.INK, label="best so far")
+    values = column.values / show.factor
+    axes.plot(values.index, values, ".", color="#8c8c8c", markersize=4, label="designs")
+    best = values.cummax() if more else values.cummin()
+    axes.plot(best.index, best, drawstyle="steps-post", color=look.INK, label="best so far")
     gain = result.gains.get(name)
     if gain is not None and gain.there is not None:
         label = f"as it is ({gain.strategy})"

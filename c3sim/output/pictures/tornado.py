@@ -13,7 +13,7 @@ from c3sim.errors import InputError
 from c3sim.kit import look
 from c3sim.kit.text import short
 from c3sim.output.pictures.axes import grid
-from c3sim.output.results.columns import Column, known_unit, label_of
+from c3sim.output.results.columns import Column, column_of
 from c3sim.output.results.table import ResultTable
 from c3sim.spec.units import format_si
 from c3sim.spec.words import unknown
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ENDS = ("at_low", "at_high")
 BARS = 20  # parameters shown, those that move the output most
 THICK = 0.66  # of a bar, of the distance between two
 LOW, HIGH = look.PALETTE[1], look.PALETTE[0]
@@ -33,8 +34,8 @@ def draw_tornado(table: ResultTable, output: str | None = None) -> tuple[Figure,
     if output is not None and output not in outputs:
         raise InputError(unknown("output", output, outputs), "--value")
     name = output or outputs[0]
-    every = map(table.row, range(len(table)))
-    rows = [row for row in every if row["output"] == name and _complete(row)]
+    every = table.frame[table.frame["output"] == name]
+    rows: list[dict[Any, Any]] = every.dropna(subset=[*ENDS, "base"]).to_dict("records")
     if not rows:
         message = f"no parameter was varied for {name}; allowed: {', '.join(outputs)}"
         raise InputError(message, "--value")
@@ -47,24 +48,20 @@ def draw_tornado(table: ResultTable, output: str | None = None) -> tuple[Figure,
     return figure, remark + more
 
 
-def _complete(row: Mapping[str, Any]) -> bool:
-    return all(row[name] is not None for name in ("at_low", "at_high", "base"))
-
-
 def _scale(table: ResultTable, name: str, rows: Sequence[Mapping[str, Any]]) -> Column:
     """The output as a column, so that it is shown as everywhere else."""
+    import pandas as pd
+
     given = (table.about.get("outputs") or {}).get(name) or {}
-    unit, better = known_unit(name)
-    ends = [row[end] for row in rows for end in ("at_low", "at_high", "base")]
-    named = {"name": name, "label": label_of(name, given), "unit": str(given.get("unit", unit))}
-    return Column(**named, role="output", better=better, values=ends)
+    ends = [row[end] for row in rows for end in (*ENDS, "base")]
+    return column_of(name, pd.Series(ends), given)
 
 
 def _bars(
     axes: Axes, rows: Sequence[Mapping[str, Any]], units: Mapping[str, Any], scale: Column
 ) -> None:
     factor, base = scale.display().factor, rows[0]["base"]
-    ends = [row[end] / factor for row in rows for end in ("at_low", "at_high")]
+    ends = [row[end] / factor for row in rows for end in ENDS]
     reach = max(ends) - min(ends) or abs(base / factor) or 1.0
     for place, row in enumerate(rows):
         unit = (units.get(row["parameter"]) or {}).get("unit", "")

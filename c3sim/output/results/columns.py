@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from c3sim.kit.text import short
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PREFIXES = {-4: "p", -3: "n", -2: "u", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P"}
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -39,7 +42,7 @@ LABELS = {
     "own_fraction": "own fraction of ideal, collectives as run",
     "energy_j": "energy",
 }
-
+GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
 
 Role = Literal["axis", "group", "output"]
 
@@ -53,26 +56,25 @@ class Display:
     log: bool = False  # on a logarithmic axis
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Column:
-    """*values* are SI floats or texts; None where a point has none."""
+    """*values* are SI floats or texts; NaN where a point has none."""
 
     name: str
     role: Role
     label: str
     unit: str
     better: str  # "higher", "lower", or "" where neither is
-    values: Sequence[Any]
+    values: pd.Series[Any]
 
     @property
     def numeric(self) -> bool:
         """True if its values are numbers; a column without any value is not."""
-        known = [value for value in self.values if value is not None]
-        return bool(known) and not any(isinstance(value, str) for value in known)
+        return self.values.dtype.kind in "iuf" and bool(self.values.notna().any())
 
     def distinct(self) -> list[Any]:
         """Every value once: numbers in ascending order, texts in the order in which they appear."""
-        values = list(dict.fromkeys(value for value in self.values if value is not None))
+        values = self.values.dropna().unique().tolist()
         return sorted(values) if self.numeric else values
 
     def display(self) -> Display:
@@ -97,8 +99,10 @@ class Column:
 
     def text(self, value: Any) -> str:
         """*value* for people: in the column's unit, with it."""
-        if value is None or isinstance(value, str):
-            return "-" if value is None else value
+        if isinstance(value, str):
+            return value
+        if value is None or math.isnan(value):
+            return "-"
         display = self.display()
         return f"{short(value / display.factor)} {display.unit}".rstrip()
 
@@ -106,6 +110,25 @@ class Column:
 def known_unit(name: str) -> tuple[str, str]:
     """Unit of the output *name*, and which way is better, by its ending."""
     return next(((unit, better) for end, unit, better in KNOWN if name.endswith(end)), ("", ""))
+
+
+def column_of(
+    name: str,
+    values: pd.Series[Any],
+    given: Mapping[str, Any],
+    role: Role = "output",
+    better: str | None = None,
+) -> Column:
+    """A column with the unit and label that are *given*; left out: those of its name."""
+    unit, usual = known_unit(name) if role == "output" else ("", "")
+    return Column(
+        name=name,
+        role=role,
+        label=GROUPS[name] if role == "group" else label_of(name, given),
+        unit=str(given.get("unit", unit)),
+        better=usual if better is None else better,
+        values=values,
+    )
 
 
 def label_of(name: str, given: Mapping[str, Any]) -> str:

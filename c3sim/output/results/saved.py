@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from c3sim.errors import InputError
-from c3sim.output.results.table import read_results
+from c3sim.output.results.columns import Column
+from c3sim.output.results.table import ResultTable, read_results
 from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
 
 if TYPE_CHECKING:
@@ -59,23 +60,15 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
     Sorted by the size of the change. ``attrs["left_out"]`` counts rows without a number in one of
     them, as of a point that failed, or with 0 before. Raises InputError: no column, no row.
     """
-    import pandas as pd
-
     tables = [read_results(path) for path in (before, after)]
-    frames = []
-    for table in tables:
-        outputs = [each.name for each in table.having("output") if each.numeric]
-        keys = [each.name for each in table.having("axis", "group")]
-        data = {name: table.columns[name].values for name in (*keys, *outputs)}
-        frames.append((pd.DataFrame(data), keys, outputs))
-    (old, keys, outputs), (new, new_keys, new_outputs) = frames
-    shared = [name for name in outputs if name in new_outputs]
+    shared = _shared(tables, lambda column: column.role == "output" and column.numeric)
     wanted = column or next((name for name in (WALL_S, *shared) if name in shared), None)
     if wanted is None or wanted not in shared:
         has = ", ".join(shared[:8]) or "nothing"
         raise InputError(f"no column {wanted or WALL_S!r} in both files; both have {has}")
-    on = [name for name in keys if name in new_keys]
-    both = old[[*on, wanted]].merge(new[[*on, wanted]], on=on, suffixes=(" before", " after"))
+    on = _shared(tables, lambda column: column.role != "output")
+    old, new = (table.frame[[*on, wanted]] for table in tables)
+    both = old.merge(new, on=on, suffixes=(" before", " after"))
     if both.empty:
         raise InputError("no row has the same axes, scenario and strategy in both files")
     both.columns = [*on, "before", "after"]
@@ -85,3 +78,9 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
     both.attrs["left_out"] = rows - len(both)
     both.attrs["columns"] = {name: tables[0].columns[name] for name in (*on, wanted)}
     return both.sort_values("change", key=abs, ascending=False, ignore_index=True)
+
+
+def _shared(tables: Sequence[ResultTable], wanted: Callable[[Column], bool]) -> list[str]:
+    """Names of *wanted* columns that all *tables* have."""
+    old, new = ([c.name for c in table.columns.values() if wanted(c)] for table in tables)
+    return [name for name in old if name in new]

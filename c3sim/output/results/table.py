@@ -8,22 +8,26 @@ import json
 import operator
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, reason_of
 from c3sim.experiments.search import pareto_front
-from c3sim.output.results.columns import Column, Role, known_unit, label_of
+from c3sim.output.results.columns import GROUPS, Column, Role, column_of
 from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
 from c3sim.spec.reading.paths import is_of_workload
 from c3sim.spec.units import UNIT_EXAMPLES, parse_quantity
 from c3sim.spec.words import unknown
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LARGEST = 1e300  # no figure is beyond
 KEY = b"c3sim"  # of the metadata in a Parquet file
-GROUPS = {"scenario": "scenario", "strategy": "strategy", "chosen": "chosen by auto"}
 ALLOWED = (
     "allowed: results.parquet of 'c3sim sweep', sensitivity.parquet of 'c3sim sensitivity', "
     "the folder of either, or JSON of 'c3sim study --json'"
@@ -31,20 +35,27 @@ ALLOWED = (
 FILES = ("results.parquet", "sensitivity.parquet")  # in a folder, the first that is there
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ResultTable:
-    """*columns* by name, all of one length; *points*: their numbers; *errors*: None, or a line.
+    """*frame*: a row per point, its number in ``point``, its mistake in ``error``; NaN: no value.
 
     *about* is what the file says of itself: version, study, node, hash.
     """
 
-    columns: Mapping[str, Column]
-    points: Sequence[int]
-    errors: Sequence[str | None]
+    frame: pd.DataFrame
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.points)
+        return len(self.frame)
+
+    @cached_property
+    def columns(self) -> Mapping[str, Column]:
+        """Axes, groups and outputs by name."""
+        return {
+            str(name): _column(str(name), values, self.about)
+            for name, values in self.frame.items()
+            if name not in ("point", "error")
+        }
 
     @property
     def study(self) -> Mapping[str, Any]:
@@ -80,19 +91,15 @@ class ResultTable:
                 gone |= {name for group in linked if column.name in group for name in group}
         return columns
 
-    def keep(self, rows: Sequence[int]) -> ResultTable:
-        """The rows at these positions only."""
-        columns = {
-            name: replace(column, values=[column.values[row] for row in rows])
-            for name, column in self.columns.items()
-        }
-        points = [self.points[row] for row in rows]
-        return ResultTable(columns, points, [self.errors[row] for row in rows], self.about)
+    def keep(self, rows: pd.Series[bool]) -> ResultTable:
+        """These rows only."""
+        return ResultTable(self.frame[rows].reset_index(drop=True), self.about)
 
     def row(self, position: int) -> dict[str, Any]:
-        """One point: its number, the values of all columns, its error."""
-        values = {name: column.values[position] for name, column in self.columns.items()}
-        return {"point": self.points[position], **values, "error": self.errors[position]}
+        """One point: its number, the values of all columns, its error; None: no value."""
+        row = self.frame.iloc[position].astype(object)
+        values: dict[Any, Any] = row.where(row.notna(), None).to_dict()
+        return values
 
 
 def read_results(path: str | os.PathLike[str]) -> ResultTable:
@@ -114,31 +121,23 @@ def read_results(path: str | os.PathLike[str]) -> ResultTable:
     return _parquet(file) if parquet else _json(file)
 
 
-def make_table(columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -> ResultTable:
+def make_table(
+    columns: Mapping[str, Sequence[Any]] | pd.DataFrame, about: Mapping[str, Any]
+) -> ResultTable:
     """A table of plain *columns*; *about* says which of them are axes."""
-    length = len(next(iter(columns.values()), ()))
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    extra = {"point": range(len(frame)), "error": None}
+    frame = frame.assign(**{name: value for name, value in extra.items() if name not in frame})
+    return ResultTable(frame.apply(_tidy), about)
+
+
+def _column(name: str, values: pd.Series[Any], about: Mapping[str, Any]) -> Column:
     axes: Mapping[str, Any] = about.get("axes") or {}
-    outputs: Mapping[str, Any] = about.get("outputs") or {}
-    wanted = directions(about)
-    table: dict[str, Column] = {}
-    for name, values in columns.items():
-        if name in ("point", "error"):
-            continue
-        role: Role = "axis" if name in axes else "group" if name in GROUPS else "output"
-        given = axes.get(name) or outputs.get(name) or {}
-        unit, better = known_unit(name) if role == "output" else ("", "")
-        better = wanted.get(name, better)
-        label = GROUPS[name] if role == "group" else label_of(name, given)
-        table[name] = Column(
-            name=name,
-            role=role,
-            label=label,
-            unit=str(given.get("unit", unit)),
-            better=better,
-            values=_alike([_plain(value) for value in values]),
-        )
-    points = list(columns.get("point") or range(length))
-    return ResultTable(table, points, list(columns.get("error") or [None] * length), about)
+    role: Role = "axis" if name in axes else "group" if name in GROUPS else "output"
+    given = axes.get(name) or (about.get("outputs") or {}).get(name) or {}
+    return column_of(name, values, given, role, directions(about).get(name))
 
 
 def directions(about: Mapping[str, Any]) -> dict[str, str]:
@@ -148,20 +147,14 @@ def directions(about: Mapping[str, Any]) -> dict[str, str]:
     return {name: "higher" if str(way).startswith("max") else "lower" for name, way in ways.items()}
 
 
-def _plain(value: Any) -> Any:
-    """A finite float, a text, or None."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value).lower() if isinstance(value, bool) else str(value)
-    return value if abs(value) < LARGEST else None
-
-
-def _alike(values: list[Any]) -> list[Any]:
-    """*values*, all as texts where some are."""
-    if not any(isinstance(value, str) for value in values):
-        return values
-    return [value if value is None else str(value) for value in values]
+def _tidy(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Finite numbers, or texts where some are; NaN for what is neither."""
+    known = values.dropna()
+    if known.map(lambda value: isinstance(value, Real) and not isinstance(value, bool)).all():
+        numbers = values if values.dtype.kind in "iuf" else values.astype(object).astype(float)
+        return numbers.where(numbers.abs() < LARGEST)
+    texts = known.map(lambda value: str(value).lower() if isinstance(value, bool) else str(value))
+    return texts.reindex(values.index)
 
 
 def _parquet(file: Path) -> ResultTable:
@@ -175,14 +168,15 @@ def _parquet(file: Path) -> ResultTable:
     metadata = (table.schema.metadata or {}).get(KEY)
     if metadata is None:
         raise InputError(f"this Parquet file was not written by c3sim; {ALLOWED}", file=str(file))
-    return make_table(table.to_pydict(), json.loads(metadata))
+    return make_table(table.to_pandas(), json.loads(metadata))
 
 
 def _json(file: Path) -> ResultTable:
+    import pandas as pd
+
     try:
         data = json.loads(read_bytes(file, LARGEST_DATA))
         rows = data["rows"]
-        names = list(dict.fromkeys(key for row in rows for key, _ in row.items()))
         named = [of for key in ("axes", "outputs") for of in (data.get(key) or {}).values()]
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise TypeError
@@ -196,11 +190,11 @@ def _json(file: Path) -> ResultTable:
     about |= {
         key: data[key] for key in ("version", "node", "axes", "outputs", "hash") if data.get(key)
     }
-    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
+    columns = pd.DataFrame(rows)
     axes: dict[str, Any] = {}
-    for name in names:  # axes of a study stand in its rows as they were written: "64 MiB"
+    for name in map(str, columns):  # axes of a study are as they were written: "64 MiB"
         if "." in name and not name.startswith("tasks."):
-            columns[name], unit = _quantities(columns[name])
+            columns[name], unit = _quantities(columns[name].tolist())
             axes[name] = {"unit": unit}
     return make_table(columns, {"axes": axes, **about})
 
@@ -219,12 +213,7 @@ def _quantities(values: Sequence[Any]) -> tuple[list[Any], str]:
 
 OPTION = "--where"
 _CONDITION = re.compile(r"\s*([^=<>!]+?)\s*(!=|<=|>=|=|<|>)\s*(.+?)\s*")
-_ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _NEAR = 1e-9  # relative: numbers are compared as they are written
 
 
@@ -238,27 +227,26 @@ def select(table: ResultTable, conditions: Iterable[str]) -> ResultTable:
             )
         name, sign, wanted = found.groups()
         column = table.column(name, OPTION)
-        test = _test(column, sign, [part.strip() for part in wanted.split(",")])
-        rows = [
-            row
-            for row, value in enumerate(column.values)
-            if (sign == "!=" or value is not None) and test(value)
-        ]
-        if not rows:
+        rows = _met(column, sign, [part.strip() for part in wanted.split(",")])
+        if not rows.any():
             raise InputError(f"{text!r} leaves no points; {column.name} has {_has(column)}", OPTION)
         table = table.keep(rows)
     return table
 
 
-def _test(column: Column, sign: str, wanted: list[str]) -> Callable[[Any], bool]:
-    values: list[Any] = (
-        [_value(column, text) for text in wanted] if column.numeric else list(wanted)
-    )
+def _met(column: Column, sign: str, wanted: list[str]) -> pd.Series[bool]:
+    """True for values that meet the condition."""
+    values = column.values
+    numbers = [_value(column, text) for text in wanted] if column.numeric else []
     if sign in ("=", "!="):
-        return lambda value: any(_equal(value, each) for each in values) == (sign == "=")
-    if not column.numeric or len(values) != 1:
+        equal = values.isin(wanted)
+        for number in numbers:
+            equal |= (values - number).abs() <= _NEAR * values.abs().clip(lower=abs(number))
+        return equal if sign == "=" else ~equal
+    if len(numbers) != 1:
         raise InputError(f"{sign} compares one number; {column.name} has {_has(column)}", OPTION)
-    return lambda value: _ORDER[sign](value, values[0])
+    met: pd.Series[bool] = _ORDER[sign](values, numbers[0])
+    return met
 
 
 def _value(column: Column, text: str) -> float:
@@ -275,12 +263,6 @@ def _value(column: Column, text: str) -> float:
         return parse_quantity(text, column.unit)
     except InputError as error:
         raise InputError(f"{column.name}: {error.message}", OPTION) from None
-
-
-def _equal(value: Any, wanted: Any) -> bool:
-    if isinstance(value, int | float) and isinstance(wanted, float):
-        return abs(value - wanted) <= _NEAR * max(abs(value), abs(wanted))
-    return bool(value == wanted)
 
 
 def _has(column: Column) -> str:
@@ -323,7 +305,7 @@ def preferred(table: ResultTable) -> Column:
     """
     outputs = [column for column in table.having("output") if column.numeric]
     if not outputs:
-        failed = next((error for error in table.errors if error), None)
+        failed = next(iter(table.frame["error"].dropna()), None)
         reason = f"every point failed, the first with: {failed}"
         raise InputError(reason if failed else "none has a value here", "outputs")
     wanted = ALONG_HARDWARE if along_hardware(table) else PREFERRED
@@ -350,16 +332,16 @@ def sampled(table: ResultTable) -> bool:
     return len(numeric) > 1 and any(2 * len(column.distinct()) > most for column in numeric)
 
 
-def front(
-    xs: Sequence[float | None], ys: Sequence[float | None], *, x_higher: bool, y_higher: bool
-) -> list[int]:
+def front(x: Column, y: Column) -> list[int]:
     """Positions of the points that no other equals or beats in both values, by ascending x.
 
-    *x_higher*, *y_higher*: whether more is better. Of equal points the first counts.
+    Of equal points the first counts.
     """
-    costs = [
-        None if x is None or y is None else (-x if x_higher else x, -y if y_higher else y)
-        for x, y in zip(xs, ys, strict=True)
-    ]
-    positions = pareto_front(costs)
-    return positions[::-1] if x_higher else positions
+    import pandas as pd
+
+    upward = [column.better == "higher" for column in (x, y)]
+    costs = pd.concat([x.values, y.values], axis=1) * [1 - 2 * up for up in upward]
+    whole = costs.notna().all(axis=1)
+    scores = costs[whole].itertuples(index=False, name=None)
+    positions = costs.index[whole][pareto_front(list(scores))].tolist()
+    return positions[::-1] if upward[0] else positions

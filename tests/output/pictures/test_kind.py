@@ -1,10 +1,12 @@
 """The picture that suits the data, and data that cannot be drawn."""
 
+import pandas as pd
 import pytest
 from chart_case import columns, table
 
 from c3sim.errors import InputError
 from c3sim.output.pictures.kind import plan_picture
+from c3sim.output.results.columns import column_of
 from c3sim.output.results.table import front, make_table, select
 
 
@@ -115,7 +117,12 @@ def test_the_front_is_what_no_point_beats():
     # Costs 1 2 3 3 4, values 5 4 6 7 7: 4 at cost 2 loses to 5 at 1, 6 to 7 at the same cost, 7 at
     # 4 to 7 at 3.
     costs, values = [1, 2, 3, 3, 4, None], [5, 4, 6, 7, 7, 9]
-    assert front(costs, values, x_higher=False, y_higher=True) == [0, 3]
-    assert front(costs, values, x_higher=False, y_higher=False) == [0, 1]
+
+    def best(x: str, y: str) -> list[int]:
+        ways = zip((costs, values), (x, y), strict=True)
+        return front(*(column_of("", pd.Series(each), {}, better=way) for each, way in ways))
+
+    assert best("lower", "higher") == [0, 3]
+    assert best("lower", "lower") == [0, 1]
     # More of both: 7 at cost 4 beats all.
-    assert front(costs, values, x_higher=True, y_higher=True) == [4]
+    assert best("higher", "higher") == [4]

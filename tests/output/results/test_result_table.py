@@ -4,27 +4,29 @@ none.
 
 import json
 
+import pandas as pd
 import pytest
 from chart_case import ABOUT, FAILED, columns, table, write_parquet
+from pandas.testing import assert_frame_equal
 
 from c3sim.errors import InputError
 from c3sim.kit.text import short
-from c3sim.output.results.columns import Column
+from c3sim.output.results.columns import column_of
 from c3sim.output.results.table import make_table, read_results
 
 
 def column(values, unit="", name="x", role="axis"):
-    return Column(name=name, role=role, label=name, unit=unit, better="", values=values)
+    return column_of(name, pd.Series(values), {"unit": unit}, role)
 
 
 def test_a_file_gives_what_was_written(tmp_path):
     found = read_results(write_parquet(tmp_path / "results.parquet"))
-    assert found.columns == table().columns
-    assert found.errors[FAILED].startswith("deadlock") and found.name == "engines"
+    assert_frame_equal(found.frame, table().frame)
+    assert found.frame["error"][FAILED].startswith("deadlock") and found.name == "engines"
     assert [each.role for each in found.columns.values()] == ["axis"] * 2 + ["group"] * 2 + [
         "output"
     ] * 3
-    assert read_results(tmp_path).columns == found.columns  # the folder stands for its file
+    assert read_results(tmp_path).frame.equals(found.frame)  # the folder stands for its file
 
 
 def test_what_does_not_vary_is_told_apart():
@@ -90,7 +92,7 @@ def test_rows_of_a_study_are_results_too(tmp_path):
 
 def test_values_that_are_no_numbers_are_missing():
     made = make_table({"point": [0, 1], "wall_s": [float("nan"), 2.0], "strategy": ["a", "b"]}, {})
-    assert made.columns["wall_s"].values == [None, 2.0]
+    assert made.row(0)["wall_s"] is None and made.row(1)["wall_s"] == 2.0
 
 
 @pytest.mark.parametrize(
