@@ -10,7 +10,7 @@ nox.options.reuse_existing_virtualenvs = True
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests; laws on a sample of nodes and workloads."""
+    """All tests but a share of the long ones; -- --every-case has all."""
     session.install("-e", ".[test]")
     session.run("pytest", "-n", "auto", *session.posargs)
 
@@ -67,6 +67,14 @@ def mutations(session: nox.Session) -> None:
     """Is it noticed when a mechanism is lost? A minute; with -- --all hours."""
     session.install("-e", ".[test]")
     session.run("python", "tools/mutations.py", *session.posargs)
+
+
+@nox.session
+def refit(session: nox.Session) -> None:
+    """Is what is fitted to MI300X what its records tell? Half a minute."""
+    session.install("-e", ".[test]")
+    tests = "tests/validation/fit/test_provenance.py"
+    session.run("pytest", tests, "-k", "fit_of_mi300x", env={"C3SIM_REFIT": "mi300x"})
 
 
 @nox.session

@@ -46,7 +46,7 @@ def pieces(
     validated: str | None, *, long: bool = False, turn: int | None = None
 ) -> Iterator[Piece]:
     """All pieces, the longest first, with *long* ones or without; of a sample those of its *turn*.
-    *validated*: what ``c3sim validate --json`` printed.
+    *validated*: what ``c3sim validate --json`` printed; a sample without it has no suites.
     """
 
     def asked(names: Iterable[Any], of: int = TURNS) -> list[Any]:
@@ -57,7 +57,8 @@ def pieces(
 
     for name in LONG if long else ():
         yield Piece(f"long/{name}", partial(_long_study, name))
-    yield Piece("suites", partial(_suites, validated))
+    if validated or turn is None:
+        yield Piece("suites", partial(_suites, validated))
     listed = _listed()
     for name in asked(listed["studies"]):
         yield Piece(f"studies/{name}", partial(_study, name))

@@ -2,6 +2,7 @@
 
     python tools/mutations.py                  the named tests of every mutation, which have to fail
     python tools/mutations.py --only packet    those with that word in their name
+    python tools/mutations.py --turns 3        a third of them, another with each commit
     python tools/mutations.py --measured       `c3sim validate` as well: minutes for each
     python tools/mutations.py --all            and all quick tests: hours
     python tools/mutations.py --page           write docs/mutations.md; --check: is it fresh?
@@ -30,6 +31,10 @@ from typing import NamedTuple
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from turns import turn_of_commit  # noqa: E402
+
 ENTRIES = ROOT / "tests" / "mutations.yaml"
 PAGE = ROOT / "docs" / "mutations.md"
 COPIED = ("c3sim", "tests")  # beside the folders of mutated files; others are links
@@ -243,6 +248,9 @@ def main() -> int:
         sys.exit(f"no mutation has {' or '.join(asked.only)} in its name")
     if asked.page or asked.check:
         return _write_page(asked.check)
+    if asked.turns:
+        turn = turn_of_commit(asked.turns)
+        chosen = chosen[turn :: asked.turns]
     with mutated(None) as copy:
         if failed := pytest(copy, sorted({test for each in chosen for test in each.tests})):
             print("without a mutation these tests fail:", *failed, sep="\n  ")
@@ -263,6 +271,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", default=[], help="word of names; repeatable")
+    parser.add_argument("--turns", type=int, default=0, help="one in so many, by the commit")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at once")
     parser.add_argument("--measured", action="store_true", help="all records as well")
     parser.add_argument("--all", action="store_true", help="all quick tests and all records")

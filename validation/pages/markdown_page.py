@@ -12,9 +12,9 @@ from c3sim.spec.sourced import Leaf, provenance
 from c3sim.spec.units import format_si
 
 from ..compare.coverage_file import stored, tally, unseen
-from ..compare.pairs import EXPLAINED, HEADERS
+from ..compare.pairs import EXPLAINED, HEADERS, PairScore
 from ..compare.record_files import data_hash
-from ..compare.scores import SuiteScore
+from ..compare.scores import NodeScore, SuiteScore
 from ..compare.verdict import Verdict
 from .words import (
     BETTER,
@@ -106,7 +106,10 @@ STATES = {
 def markdown(verdict: Verdict) -> dict[str, str]:
     """Return the pages, by their paths below docs/."""
     gpus = dict.fromkeys(name.rpartition("-")[0] for name in verdict.nodes)
-    pages = {f"validation/{gpu}.md": "\n".join(_page(verdict, gpu)) for gpu in gpus}
+    of_nodes, pairs = verdict.of_nodes(), verdict.differences()
+    pages = {
+        f"validation/{gpu}.md": "\n".join(_page(verdict, gpu, of_nodes, pairs)) for gpu in gpus
+    }
     return {"validation.md": "\n".join(_summary(verdict, gpus)), **pages}
 
 
@@ -152,12 +155,14 @@ def _summary(verdict: Verdict, gpus: Iterable[str]) -> Iterator[str]:
     )
 
 
-def _page(verdict: Verdict, gpu: str) -> Iterator[str]:
+def _page(
+    verdict: Verdict, gpu: str, of_nodes: Iterable[NodeScore], pairs: Iterable[PairScore]
+) -> Iterator[str]:
     scores = _of(verdict, gpu)
     nodes = [name for name in verdict.nodes if name.rpartition("-")[0] == gpu]
     yield f"# Validation of {', '.join(nodes)}\n"
     yield "[How to read the tables](../validation.md#how-to-read-the-tables).\n"
-    own = [score for score in verdict.of_nodes() if score.node in nodes]
+    own = [score for score in of_nodes if score.node in nodes]
     yield from markdown_table(NODE_HEADERS, map(node_texts, own))
     yield from _standings(verdict, scores)
     yield f"## Every suite\n\n{OUTSIDE_EXPLAINED}.\n"
@@ -168,7 +173,7 @@ def _page(verdict: Verdict, gpu: str) -> Iterator[str]:
         ["suite", "condition", *HEADERS],
         [
             [f"`{each.suite}`", each.condition, *each.texts]
-            for each in verdict.differences()
+            for each in pairs
             if each.suite in own_suites
         ],
     )
