@@ -182,15 +182,16 @@ class TaskRuns:
             self.context.once_past(late, job)
 
     def _latencies(self, planned: Planned[Any], gpu: int, repeat: int) -> Latencies:
-        """Before and behind a kernel; one that only waited for the task before it in its stream
-        follows it at once, or the dispatch behind its launch if that was short before. What it has
-        waited for its queue since it was ready counts; it begins behind the one before it there.
+        """Before and behind a kernel; one that only waited for another one, in its stream or by an
+        event, follows it at once, or the dispatch behind its launch if that was short before. What
+        it has waited for its queue since it was ready counts; it begins behind the one before it
+        there.
         """
         host, now = self.context.workload.host, self.context.env.now
         ready = self._ready.get((planned.name, gpu), now) if repeat == 1 else now
         follows = self._follows(planned.name, gpu, ready)
         looped = host.launch in ("looped", "graph")
-        queued = follows and host.launch == "eager"
+        queued = not looped and (follows or self._follows_another(planned.name, gpu, ready))
         kernels = self.context.node.gpu.kernels
         latencies = latencies_of(
             kernels,
@@ -213,8 +214,17 @@ class TaskRuns:
 
     def _follows(self, name: str, gpu: int, ready: float) -> bool:
         """True if the task waited in its stream until the one before it ended: at *ready* [s]."""
-        before = self.times.get((self._before.get(name, ""), gpu))
-        return before is not None and before.end == ready
+        return self._ended(self._before.get(name, ""), gpu) == ready
+
+    def _follows_another(self, name: str, gpu: int, ready: float) -> bool:
+        """True if it waited until a kernel that it comes after ended: at *ready* [s]."""
+        tasks, after = self.context.plan.tasks, self.context.workload.tasks[name].after
+        kernels = (entry for entry in after if entry in tasks and tasks[entry].shape is not None)
+        return any(self._ended(kernel, gpu) == ready for kernel in kernels)
+
+    def _ended(self, name: str, gpu: int) -> float | None:
+        times = self.times.get((name, gpu))
+        return None if times is None else times.end
 
     def _end(self, name: str, gpu: int, times: Times) -> None:
         times.end = self.context.env.now

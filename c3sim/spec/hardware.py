@@ -97,8 +97,8 @@ class Kernels(Hardware):
     """between the first and the last of them"""
     back_to_back_latency: Time | None = None
     """between two kernels of one repeated task, or of one call, both queued: last workgroup's end
-    to the first workgroup's first instruction; of two tasks, from the signal of the first; left
-    out: completion and dispatch, one after the other"""
+    to the first workgroup's first instruction; of two tasks, in one stream or by an event, from the
+    signal of the first; left out: completion and dispatch, one after the other"""
 
     memory_ramp: Time = 0.0
     """what back_to_back_latency lacks of a kernel that goes over memory: until its first loads are

@@ -206,12 +206,10 @@ KernelTime = Annotated[Time, Field(gt=0)]
 class SymmetricMemory(Hardware):
     """Kernels that a framework's operators over symmetric memory launch beside GEMMs and copies."""
 
-    gap: Time
-    """from one kernel of a stream to the next"""
     barrier: KernelTime
     """a kernel in which GPUs that come at the same time wait for each other"""
     sleep: KernelTime
-    """from the end of the kernel before it, less the gap: what keeps a GEMM back"""
+    """what keeps a GEMM back: from the end of the kernel before it, less the gap between kernels"""
     sum: Part
     """part of the stream rate at which the parts of a result are added"""
 

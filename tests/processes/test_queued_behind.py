@@ -37,11 +37,21 @@ def test_one_that_is_launched_later_is_dispatched_anew() -> None:
     assert late.task("second").start == pytest.approx(launched + KERNELS.dispatch_latency)
 
 
-def test_one_that_waits_for_another_stream_is_dispatched_anew() -> None:
-    assert gap(run({"stream": "other", "after": ["first"]})) == pytest.approx(
-        KERNELS.dispatch_latency
-    )
+def test_one_that_waits_for_a_kernel_of_another_stream_follows_it_too() -> None:
+    """In one stream 1.2 to 1.8 us, by turns in two 1.4 to 2.3 (h100-kernel-gaps.csv)."""
+    assert gap(run({"stream": "other", "after": ["first"]})) == pytest.approx(GAP)
 
 
-def test_other_launches_are_as_they_were() -> None:
-    assert gap(run({}, launch="queued")) == pytest.approx(KERNELS.dispatch_latency)
+def test_kernels_that_are_all_launched_ahead_follow_each_other() -> None:
+    """From end to start a completion passes, which is in the first one's time, and the gap."""
+    assert gap(run({}, launch="queued")) == pytest.approx(GAP)
+    other = run({"stream": "other", "after": ["first"]}, launch="queued")
+    assert gap(other) == pytest.approx(GAP)
+
+
+def test_a_kernel_behind_a_copy_by_engines_is_dispatched_anew() -> None:
+    copy = {"kind": "copy", "bytes": "1 MiB", "destination": "peer", "peer": 1, "gpus": "all"}
+    hold = {"kind": "hold", "workgroups": 1, "time": "100 us", "after": ["first"]}
+    tasks = {"first": {**copy, "stream": "copies"}, "second": hold}
+    found = simulate(NODE, parse_workload({"schema": 1, "name": "w", "tasks": tasks}))
+    assert gap(found) == pytest.approx(KERNELS.dispatch_latency)

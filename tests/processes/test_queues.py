@@ -82,7 +82,7 @@ def test_measured_chains(gpu: str) -> None:
         pairs = pairs if row["order"] == "depth" else sorted(pairs, key=lambda p: (p[1], p[0]))
         time = f"{row['kernel_us']} us"
         tasks = {f"k{s}-{k}": hold(f"s{s}", time, waves=1) for s, k in pairs}
-        found = run(tasks, int(row["connections"]), kernel_gap="1.7 us")
+        found = run(tasks, int(row["connections"]))
         took = found.end - min(each.start for each in found.times.values())
         measured = 1e-6 * (row["us"] - min(row["starts_us"]))
         assert took == pytest.approx(measured, rel=0.15), row

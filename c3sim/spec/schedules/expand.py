@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
-from c3sim.spec.schedules.micro_pipeline import MicroPipeline, costs_of
+from c3sim.spec.schedules.micro_pipeline import MicroPipeline
 from c3sim.spec.schedules.pair import WHERE, Pair, find_pair
 from c3sim.spec.schedules.pieces import (
     addition,
@@ -20,7 +20,7 @@ from c3sim.spec.schedules.pieces import (
     placed,
 )
 from c3sim.spec.schedules.puts import with_put_kernels
-from c3sim.spec.workload import HostThreads, Stream, Task, Workload, parse_after
+from c3sim.spec.workload import Stream, Task, Workload, parse_after
 
 
 def expanded(workload: Workload, node: Node) -> Workload:
@@ -44,22 +44,8 @@ def expanded(workload: Workload, node: Node) -> Workload:
         elif name not in (pair.collective, pair.gemm):
             _add(tasks, {name: _behind(task, pair, build)})
     streams = {**workload.streams, **build.more_streams()}
-    host = _back_to_back(workload.host, pair, node)
-    changes = {"tasks": tasks, "streams": streams, "host": host, "schedule": None}
+    changes = {"tasks": tasks, "streams": streams, "schedule": None}
     return workload.model_copy(update=changes)
-
-
-def _back_to_back(host: HostThreads, pair: Pair, node: Node) -> HostThreads:
-    """GEMMs are launched ahead, so one that only waits for the one before it follows as closely as
-    kernels of one queue do. A library's pieces are behind events of their own and do not; a
-    workload has one gap for all kernels, so it is given where engines move the bytes.
-    """
-    gap = node.gpu.kernels.back_to_back_latency
-    if pair.schedule.kind == "micro_pipeline":
-        gap = costs_of(node).gap
-    if not pair.by_engines or host.kernel_gap is not None or gap is None:
-        return host
-    return host.model_copy(update={"kernel_gap": gap})
 
 
 def _add(tasks: dict[str, Task], more: dict[str, Task]) -> None:
