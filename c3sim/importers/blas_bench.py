@@ -72,15 +72,10 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
         collector.broken(message, values.line)
         return
     task = {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": dtype, "library": library}
-    shape = f"{m}x{n}x{k}" + (f" x{batch}" if batch > 1 else "")
-    layout = columns["transa"] + columns["transb"]
     count = _option(values.command, "--iters") or _option(values.command, "-i")
     collector.add(
         suite=f"{library}_bench",
-        workload={
-            "name": f"GEMM {shape} {dtype} {layout}, {library}-bench",
-            "tasks": {"gemm": _task(task, batch, values)},
-        },
+        workload=_workload(task, batch, values),
         measured={"isolated": {"gemm": us(time)}},
         software=", ".join(bench.versions) or f"{library}-bench, version not in the log",
         facts=bench.device,
@@ -90,8 +85,18 @@ def _add(collector: Collector, bench: Bench, values: Values, library: str) -> No
     )
 
 
+def _workload(task: dict[str, Any], batch: int, values: Values) -> dict[str, Any]:
+    """The workload of *task*, a GEMM, named by its shape and its transposes."""
+    shape = "{m}x{n}x{k}".format(**task) + (f" x{batch}" if batch > 1 else "")
+    layout = values.columns["transa"] + values.columns["transb"]
+    return {
+        "name": f"GEMM {shape} {task['dtype']} {layout}, {task['library']}-bench",
+        "tasks": {"gemm": _task(task, batch, values)},
+    }
+
+
 def _task(task: dict[str, Any], batch: int, values: Values) -> dict[str, Any]:
-    """With batch, tile and the state of caches, where the log has them."""
+    """*task* with batch, tile and the state of caches, where the log has them."""
     task |= {"batch": batch} if batch > 1 else {}
     if tile := classify(values.kernel).macro_tile:
         task["macro_tile"] = list(tile)

@@ -64,13 +64,6 @@ class Collector:
             reason = f"measured on {gpus} GPUs, but node {given.node!r} has {given.gpus}"
             self.leave_out("measurement", f"{reason}; name the node it was measured on", line)
             return
-        role = given.role
-        if role == "calibration" and len(workload["tasks"]) > 1:
-            reason = "tasks that ran at the same time are never fitted to"
-            self.warn(f"{reason}: these records have the role validation")
-            role = "validation"
-        assumed = ", ".join(f"{key}={value}" for key, value in given.assume.items())
-        origin = (given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
         conditions = {"schema": 1, "name": workload["name"], "node": given.node, **workload}
         record: dict[str, Any] = {
             "schema": 1,
@@ -81,9 +74,9 @@ class Collector:
             "strategy": "as_written",
             "measured": dict(measured),
             **({"samples": samples} if samples else {}),
-            "source": "; ".join(part for part in origin if part),
+            "source": self._source(facts),
             "software": software,
-            "role": role,
+            "role": self._role(workload),
             **({"note": note} if note else {}),
             **(more or {}),
         }
@@ -91,6 +84,20 @@ class Collector:
             self.broken(f"{workload['name']}: {fault}", line)
         else:
             self._records.append(record)
+
+    def _role(self, workload: Mapping[str, Any]) -> str:
+        """The role that the user gave, but validation for tasks that ran at the same time."""
+        if self.given.role != "calibration" or len(workload["tasks"]) < 2:
+            return self.given.role
+        reason = "tasks that ran at the same time are never fitted to"
+        self.warn(f"{reason}: these records have the role validation")
+        return "validation"
+
+    def _source(self, facts: str) -> str:
+        """Where the log came from: the user's words, *facts* of the log, what the user assumed."""
+        assumed = ", ".join(f"{key}={value}" for key, value in self.given.assume.items())
+        origin = (self.given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
+        return "; ".join(part for part in origin if part)
 
     @property
     def count(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from c3sim.evaluation.evaluate import power_result
+from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.strategies.rewrites import staying_note
 from c3sim.evaluation.trust import nearest
 from c3sim.iterations.build import Model, Plan
@@ -10,6 +11,7 @@ from c3sim.iterations.measured import InTurns, Measured, measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs
+from c3sim.iterations.stages import Stage
 from c3sim.machine.energy import IDLE, by_component
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
@@ -40,47 +42,31 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
     numbers, host_bound = measured.numbers, measured.host_bound
     node, iteration, wall = planned.node, planned.iteration, numbers.wall
     serial = [numbers.compute, numbers.communication]
-    longest = max(serial) or wall
-    ideal, speedup = sum(serial) / longest, sum(serial) / wall
-    energy = _energy(node, numbers)
-    stages = measured.all_turns.stages if isinstance(measured, InTurns) else ()
-    if host_bound:
-        stages = tuple(stage.within(wall) for stage in stages)
+    shared = overlap(serial, wall, max(serial) or wall)
+    energy, stages = _energy(node, numbers), _stages(measured)
     memory = max((stage.memory_bytes for stage in stages), default=0.0) or memory_bytes(planned)
     total = sum(energy.values())
-    tokens = iteration.batch * iteration.length * planned.replicas
     return IterationResult(
         workload=iteration.name,
         node=node.name,
         strategy=strategy,
         wall_s=wall,
-        serial_s=sum(serial),
-        ideal_speedup=ideal,
-        speedup=speedup,
-        fraction_of_ideal=(speedup - 1) / (ideal - 1) if ideal - 1 > 1e-9 else None,
+        serial_s=shared.serial,
+        ideal_speedup=shared.ideal_speedup,
+        speedup=shared.speedup,
+        fraction_of_ideal=shared.fraction,
         energy_j=total,
         tasks=_tasks(node, runs),
-        overlap=OverlapResult(
-            exposed_s=numbers.waited, stretched_s=numbers.stretched, classes=_classes(numbers)
-        ),
+        overlap=_overlap(numbers),
         power=power_result(node, energy, total, wall),
-        ranks=RankResult(
-            count=node.ranks,
-            folded=runs.whole.folded,
-            events=runs.whole.events,
-            wall_p5_s=wall,
-            wall_p95_s=wall,
-        ),
-        notes=[
-            *filter(None, [staying_note(strategy, runs.workload, node)]),
-            *_notes(planned, numbers, memory, simulated, host_bound=host_bound),
-        ],
+        ranks=_ranks(node, runs, wall),
+        notes=_notes(measured, strategy, memory),
         trust=nearest(node, runs.workload),
         trace=runs.whole.timeline,
         compute_s=serial[0],
         communication_s=serial[1],
         parts=numbers.parts,
-        tokens_per_s=tokens / wall,
+        tokens_per_s=iteration.batch * iteration.length * planned.replicas / wall,
         mfu=_model_flops_used(planned, wall),
         memory_bytes=memory,
         fits=memory <= node.gpu.hbm.capacity,
@@ -93,18 +79,34 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
     )
 
 
+def _stages(measured: Measured | InTurns) -> tuple[Stage, ...]:
+    """Stages of a pipeline, none without one; within the host's time where that takes longest."""
+    stages = measured.all_turns.stages if isinstance(measured, InTurns) else ()
+    if not measured.host_bound:
+        return stages
+    return tuple(stage.within(measured.numbers.wall) for stage in stages)
+
+
+def _ranks(node: Node, runs: Runs, wall: float) -> RankResult:
+    whole = runs.whole
+    return RankResult(
+        count=node.ranks, folded=whole.folded, events=whole.events, wall_p5_s=wall, wall_p95_s=wall
+    )
+
+
 def _energy(node: Node, numbers: Numbers) -> dict[str, float]:
     """J of all GPUs by name of the energy, idle power over the wall time included."""
     idle = node.gpu.clock.idle_power * numbers.wall * node.ranks
     return {**numbers.account, IDLE: idle}
 
 
-def _classes(numbers: Numbers) -> dict[str, ClassTime]:
-    """Times of each operator class."""
-    return {
+def _overlap(numbers: Numbers) -> OverlapResult:
+    """Exposed and stretched times, of the whole and of each operator class."""
+    classes: dict[str, ClassTime] = {
         name: ClassTime(busy_s=numbers.busy[name], exposed_s=numbers.exposed[name])
         for name in CLASSES
     }
+    return OverlapResult(exposed_s=numbers.waited, stretched_s=numbers.stretched, classes=classes)
 
 
 def _groups(planned: Plan, numbers: Numbers) -> dict[str, ClassTime]:
@@ -168,20 +170,20 @@ def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:
     return results
 
 
-def _notes(
-    planned: Plan, numbers: Numbers, memory: float, simulated: int, *, host_bound: bool
-) -> list[str]:
-    notes = []
+def _notes(measured: Measured | InTurns, strategy: str, memory: float) -> list[str]:
+    planned, simulated = measured.planned, measured.more
+    staying = staying_note(strategy, measured.high.workload, planned.node)
+    notes = [staying] if staying else []
     capacity = planned.node.gpu.hbm.capacity
     if memory > capacity:
         notes.append(
             f"warning: needs {memory / 1e9:.0f} GB per GPU, which has {capacity / 1e9:.0f} GB;"
             " times are those of a GPU with more"
         )
-    if host_bound:
+    if measured.host_bound:
         notes.append(
-            f"bound by the host: its launches take {numbers.host * 1e3:.1f} ms; a graph or fewer"
-            " kernels would shorten the iteration"
+            f"bound by the host: its launches take {measured.numbers.host * 1e3:.1f} ms; a graph"
+            " or fewer kernels would shorten the iteration"
         )
     model = planned.model
     if not isinstance(model, Dlrm):

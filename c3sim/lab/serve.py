@@ -22,6 +22,10 @@ from c3sim.lab.choice import Choice, Opened, from_query
 HOST = "127.0.0.1"
 FIRST_PORT, TRIED = 8350, 20
 TITLE = "c3sim lab"
+SERVER: dict[str, Any] = {
+    **{"favicon": "data:,", "uvicorn_logging_level": "error"},
+    **dict.fromkeys(("show", "reload", "tailwind", "show_welcome_message"), False),
+}
 MISSING = "c3sim lab needs NiceGUI; install it with: pip install 'c3sim[lab]'"
 
 
@@ -100,17 +104,7 @@ def _serve(
 
     app.on_startup(lambda: background_tasks.create(tell()))
     try:
-        ui.run(
-            host=HOST,
-            port=port,
-            title=TITLE,
-            favicon="data:,",
-            show=False,
-            reload=False,
-            tailwind=False,
-            show_welcome_message=False,
-            uvicorn_logging_level="error",
-        )
+        ui.run(host=HOST, port=port, title=TITLE, **SERVER)
     except KeyboardInterrupt:
         pass
     finally:

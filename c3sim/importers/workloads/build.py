@@ -10,7 +10,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.importers.traces import Kernel, overlaps
-from c3sim.importers.workloads.alone import Key, followed, keys_of, times_alone
+from c3sim.importers.workloads.alone import Alone, Key, followed, keys_of, times_alone
 from c3sim.importers.workloads.tasks import Guesses, Task, Tasks, label_of
 from c3sim.importers.workloads.trace import Iteration, Trace, Work, choose, exposed
 from c3sim.importers.workloads.waits import HostSide, Meetings, Waits, find_waits, host_side, meet
@@ -48,19 +48,10 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     if traces[0].written is not None:
         return _as_written(traces, traces[0].written)
     chosen = [choose(trace, wanted) for trace in traces]
-    meetings = None
-    if len(traces) > 1 and all(trace.timed for trace in traces):
-        meetings = meet([own for own, _ in chosen], [trace.works for trace in traces])
+    meetings = _meetings(traces, [own for own, _ in chosen])
     rank = meetings.rank if meetings else 0
     trace, (iteration, _) = traces[rank], chosen[rank]
-    works = list(iteration.works)
-    if len(works) > MOST_TASKS:
-        message = f"{iteration.name} has {len(works)} kernels; a workload has {MOST_TASKS} at most"
-        raise InputError(
-            f"{message}: mark steps in the trace, or give --iteration", file=trace.file
-        )
-    if trace.timed and not iteration.wall:
-        raise InputError(f"{iteration.name} has no duration", file=trace.file)
+    works = _works(trace, iteration)
     guesses = Guesses(Counter())
     keys = keys_of(trace.works)
     alone = times_alone(trace.works, keys, timed=trace.timed)
@@ -80,18 +71,10 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
     return Built(
         workload=_workload(content, trace, node, iteration, host, streams, lines),
         works=dict(zip(content, works, strict=True)),
-        notes={
-            name: f"{each.alone} of {each.count} alone"
-            for name, work in zip(content, works, strict=True)
-            if (each := by_work[id(work)]).count > 1 or not each.alone
-        },
+        notes=_notes({name: by_work[id(work)] for name, work in zip(content, works, strict=True)}),
         guesses=lines,
         keys={name: keys[id(work)] for name, work in zip(content, works, strict=True)},
-        alone={
-            key: each.time + 1e6 * node.gpu.kernels.completion_latency
-            for key, each in alone.items()
-            if each.time is not None
-        },
+        alone=_waited_for(alone, node.gpu.kernels.completion_latency * 1e6),
         iteration=iteration.name,
         before=iteration.before,
         earliest=min(each.before for each in chosen[rank][1]),
@@ -100,6 +83,40 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
         exposed=exposed(works),
         timed=trace.timed,
     )
+
+
+def _meetings(traces: Sequence[Trace], iterations: Sequence[Iteration]) -> Meetings | None:
+    """Where the collectives of several ranks meet; None for one rank or without times."""
+    if len(traces) == 1 or not all(trace.timed for trace in traces):
+        return None
+    return meet(iterations, [trace.works for trace in traces])
+
+
+def _works(trace: Trace, iteration: Iteration) -> list[Work]:
+    """Kernels of *iteration*. Raises InputError: too many, or no duration."""
+    works = list(iteration.works)
+    if len(works) > MOST_TASKS:
+        message = f"{iteration.name} has {len(works)} kernels; a workload has {MOST_TASKS} at most"
+        raise InputError(
+            f"{message}: mark steps in the trace, or give --iteration", file=trace.file
+        )
+    if trace.timed and not iteration.wall:
+        raise InputError(f"{iteration.name} has no duration", file=trace.file)
+    return works
+
+
+def _waited_for(alone: Mapping[Key, Alone], latency: float) -> dict[Key, float]:
+    """Isolated times [us] as seen by who waits for a kernel: with the *latency* of its end."""
+    return {key: each.time + latency for key, each in alone.items() if each.time is not None}
+
+
+def _notes(alone: Mapping[str, Alone]) -> dict[str, str]:
+    """Task -> how many of its kind ran alone, where that is not the one there is."""
+    return {
+        name: f"{each.alone} of {each.count} alone"
+        for name, each in alone.items()
+        if each.count > 1 or not each.alone
+    }
 
 
 def _as_written(traces: Sequence[Trace], workload: Mapping[str, Any]) -> Built:
