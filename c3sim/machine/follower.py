@@ -29,7 +29,7 @@ AHEAD = 100  # steps within which the next change is looked for
 
 
 class Memory(NamedTuple):
-    """What a governor knows."""
+    """State of a governor between two turns."""
 
     factor: float  # that it allows
     seen: float  # W
@@ -37,7 +37,7 @@ class Memory(NamedTuple):
 
 
 def followed(memory: Memory, watts: float, time: float, clock: Clock, how: Response) -> Memory:
-    """What is known *time* s later, all the while *watts* are drawn."""
+    """The state *time* s later, if all the while *watts* are drawn."""
     factor, seen, before = memory
     history, limit = [*before, (watts, time)], clock.power_limit
     least = clock.minimum / clock.maximum

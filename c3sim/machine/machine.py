@@ -250,7 +250,7 @@ class Machine:
 
     @property
     def memories(self) -> Memories:
-        """What governors know now, by GPU and name."""
+        """State of the governors now, by GPU and name."""
         return {key: f.memory for key, f in self._followers.items() if f.memory}
 
 

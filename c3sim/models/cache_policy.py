@@ -183,7 +183,7 @@ def moved_by(gpu: Gpu, task: Kernel, held: float) -> Moved:
 
 
 def between(served: tuple[Served, ...], held: float) -> Moved:
-    """What *served* says at *held* bytes; between two entries in proportion."""
+    """Entry of *served* at *held* bytes; between two entries in proportion."""
     above = next((at for at, each in enumerate(served) if each.held >= held), len(served) - 1)
     high, low = served[above], served[max(0, above - 1)]
     step = high.held - low.held

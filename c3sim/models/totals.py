@@ -1,4 +1,4 @@
-"""What the numbers of a node add up to: rates of a GPU, and which number of several binds a copy.
+"""Totals of the numbers of a node: rates of a GPU, and which number of several binds a copy.
 
 matrix rate   = compute units * FLOP per cycle * clock
 links         = links of a GPU that can send at once * rate of one; one direction
@@ -25,7 +25,7 @@ class Total(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """What binds one thing alone: the smallest of *limits* [B/s], by the paths of their numbers."""
+    """Limit that binds one thing alone: the smallest of *limits* [B/s], by paths of numbers."""
 
     what: str
     limits: dict[str, float]
@@ -89,7 +89,7 @@ def _of_links(node: Node) -> Iterator[Total]:
 
 
 def bounds_of(node: Node) -> Iterator[Bound]:
-    """What binds copies alone, at no load."""
+    """Limits of copies alone, at no load [B/s]."""
     gpu, clock = node.gpu, node.gpu.clock.maximum
     engine, units = gpu.dma_engines, gpu.compute_unit_count * clock
     if node.gpus > 1:

@@ -200,7 +200,7 @@ class Planned(Generic[T_co]):
 
     @property
     def over_memory(self) -> bool:
-        """Whether its kernel has to wait until memory is at full speed, behind another kernel."""
+        """True if its kernel has to wait until memory is at full speed, behind another kernel."""
         return False
 
     @property

@@ -49,7 +49,7 @@ class Later:
 
 
 def later(make: Callable[[], T]) -> T:
-    """What *make* gives, for a field that may come :func:`late`."""
+    """Value of *make*, for a field that may come :func:`late`."""
     return cast(T, Later(make))
 
 

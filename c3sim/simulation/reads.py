@@ -24,8 +24,8 @@ _PLAIN = frozenset({float, int, bool, str, tuple, type(None)})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What was read of a model or mapping: all of it (*whole*), which *keys* it has, values of
-    fields or keys (*leaves*), and *inner* ones with what was read of them. Equal ones are one
+    """Parts of a model or mapping that were read: all of it (*whole*), which *keys* it has, values
+    of fields or keys (*leaves*), and *inner* ones with what was read of them. Equal ones are one
     (:func:`_shape`).
     """
 
@@ -72,7 +72,7 @@ _NOTHING = _shape()
 
 
 class Reads:
-    """What is being read of the model or mapping *seen*, beyond what is *expected*: that counts as
+    """Watches reads of the model or mapping *seen*, beyond what is *expected*: that counts as
     read whether it is or not, and is not watched any more.
     """
 
@@ -93,7 +93,7 @@ class Reads:
         return value if expected.whole else _watched(reads)
 
     def shape(self) -> Shape:
-        """What has been read."""
+        """Parts that have been read, as one shape."""
         before = self.expected
         inner = tuple([(name, reads.shape()) for name, reads in self.inner.items()])
         if self.whole:

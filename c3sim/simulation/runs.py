@@ -62,7 +62,7 @@ class _Known:
 
 
 def _place(shape: Shape, node: Node) -> tuple[Shape, Hashable]:
-    """What *shape* has of *node*; its text, where a model with mappings is all of it."""
+    """Values of *node* that *shape* names; its text, where a model with mappings is all of it."""
     values = shape.values(node)
     try:
         hash(values)

@@ -183,7 +183,7 @@ def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) 
 
 
 def _settled(before: Memories, behind: Memories) -> bool:
-    """Whether a turn leaves the clocks as it found them."""
+    """True if a turn leaves the clocks as it found them."""
     return all(abs(behind[key].factor - before[key].factor) < SETTLED for key in behind)
 
 

@@ -108,8 +108,8 @@ def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _whole_step(result: Result) -> dict[str, Any]:
-    """Of an iteration *groups* ``[name, ns busy, ns exposed]``; *stages* ``[number, ns forward,
-    backward, optimizer, bubbles, waits]``; *folds* [ns], where layers that were *left* out run.
+    """Parts of an iteration: *groups* ``[name, ns busy, ns exposed]``; *stages* ``[number, ns
+    forward, backward, optimizer, bubbles, waits]``; *folds* [ns], where layers that were *left* out run.
     """
     left, times = folded_at(result)
     groups = getattr(result, "groups", {})
