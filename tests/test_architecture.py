@@ -72,8 +72,6 @@ LONG_FUNCTIONS: set[str] = {
     "benchmarks/simgrid_ends.py main",
     "c3sim/engine/compiled/fill.py _fill",
     "c3sim/engine/sharing.py fill",
-    "c3sim/machine/machine.py _worked_out",
-    "c3sim/models/caches.py gemm_traffic",
     "c3sim/models/collective.py plan_phase",
     "tests/support/stories.py story",
     "tools/predict.py workloads",

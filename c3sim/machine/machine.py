@@ -16,7 +16,7 @@ from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.cache_counts import inserted
 from c3sim.machine.drawing import Drawing, l2_rate, memory_time, request_latency, through_ports
-from c3sim.machine.energy import bill_of
+from c3sim.machine.energy import Bill, bill_of
 from c3sim.machine.follower import Follower, Memory
 from c3sim.machine.governor import Governor
 from c3sim.machine.state import (
@@ -126,8 +126,7 @@ class Machine:
         """
         traffic, gpu = asked.traffic, asked.gpu
         amounts = self._drawing.amounts(group, gpu, traffic)
-        waits = self._stall is not None and any(lines.inserted)
-        rate = self._rate(asked, waits=waits)
+        rate = self._rate(asked, waits=self._waits(lines))
         full = rate(FULL_SPEED)
         most = math.inf
         if asked.sharers > 1:
@@ -155,9 +154,22 @@ class Machine:
             computing=asked.compute_units if traffic.core_energy else 0.0,
             stores=self._store_load(traffic) if traffic.stored else None,
         )
-        tags = FlowTags(
+        return Given(
+            cap=_by_states(rate, group) if callable(asked.cap) else asked.cap,
+            weight=max(full, LEAST_WEIGHT) * request_latency(self.node, traffic),
+            amounts=tuple(self._drawing.with_answers(amounts, group, here, traffic).items()),
+            narrowest=narrowest,
+            tags=self._tags(asked, lines, bill, declared, nominal),
+        )
+
+    def _tags(
+        self, asked: Asked, lines: Lines, bill: Bill, declared: Declared, nominal: float
+    ) -> FlowTags:
+        """Tags of a flow of *nominal* units/s, of no task yet."""
+        traffic = asked.traffic
+        return FlowTags(
             task="",
-            gpu=gpu,
+            gpu=asked.gpu,
             declared=declared,
             kind=self._kinds.setdefault(declared, len(self._kinds)),
             bound=0,
@@ -166,18 +178,14 @@ class Machine:
             inserts=taken(lines.inserted, nominal * traffic.inserted),
             touches=nominal * traffic.touched,
             lines=lines,
-            waits=waits,
+            waits=self._waits(lines),
             bill=bill,
-            compute_units=asked.compute_units,
             traffic=traffic,
         )
-        return Given(
-            cap=_by_states(rate, group) if callable(asked.cap) else asked.cap,
-            weight=max(full, LEAST_WEIGHT) * request_latency(self.node, traffic),
-            amounts=tuple(self._drawing.with_answers(amounts, group, here, traffic).items()),
-            narrowest=narrowest,
-            tags=tags,
-        )
+
+    def _waits(self, lines: Lines) -> bool:
+        """True if misses of who treats *lines* so wait for them."""
+        return self._stall is not None and any(lines.inserted)
 
     def _rate(self, asked: Asked, *, waits: bool) -> Rate:
         """Units/s by state, behind stores to peers and, if it *waits* for lines, behind them."""

@@ -370,7 +370,6 @@ class FlowTags(NamedTuple):
     touches: float  # B/s of lines that stay in it
     lines: Lines  # what it does to those of that cache
     bill: Bill
-    compute_units: float
     traffic: Traffic
     waits: bool = False  # whether its misses wait for lines of it
 

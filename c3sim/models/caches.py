@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, inf
 from typing import Literal, NamedTuple
 
@@ -120,6 +120,16 @@ class _Shape(NamedTuple):
             return Again(again_a, group + columns, again_b, group + self.b, swept_b=True)
         return Again(0.0, 0.0, again_a, group + columns)
 
+    def cost(
+        self, in_flight: float, per_die: float, memory: tuple[float, float] | None, block: _Block
+    ) -> tuple[float, float]:
+        """Bytes past the L2s of a die, then past all; with *memory* the time of a tile's bytes."""
+        past = block.of_die(self.row_bytes, self.column_bytes)
+        if memory is None:
+            return past, block.of_gpu(self.row_bytes, self.column_bytes)
+        capacity, faster = memory
+        return past / per_die + faster * self.again(block, in_flight).missing(capacity), 0.0
+
 
 @lru_cache(maxsize=4096)
 def gemm_traffic(
@@ -150,28 +160,19 @@ def gemm_traffic(
     """
     tile_m, tile_n = min(tile[0], m), min(tile[1], n)
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
-    depth = k / split_k
     tiles = rows * columns * split_k * batch
     in_flight = max(1, min(in_flight, tiles))
-    row_bytes, column_bytes = tile_m * depth * element, tile_n * depth * element
+    row_bytes, column_bytes = (side * (k / split_k) * element for side in (tile_m, tile_n))
     of_one_part = min(float(rows * columns), in_flight / max(1, min(split_k * batch, in_flight)))
     per_die = max(1.0, of_one_part / dies)
     per_batch = tiles // batch
     operands = float(m * k * element), float(k * n * element)
     shape = _Shape(rows, row_bytes, column_bytes, *operands, per_batch, split_k)
-
-    def cost(block: _Block) -> tuple[float, float]:
-        past = block.of_die(row_bytes, column_bytes)
-        if memory is None:
-            return past, block.of_gpu(row_bytes, column_bytes)
-        capacity, faster = memory
-        return past / per_die + faster * shape.again(block, of_one_part).missing(capacity), 0.0
-
-    block = min(_blocks(of_one_part, rows, columns, dies, order), key=cost)
+    blocks = _blocks(of_one_part, rows, columns, dies, order)
+    block = min(blocks, key=partial(shape.cost, of_one_part, per_die, memory))
     l2_unique = block.of_die(row_bytes, column_bytes) / per_die
     requested = row_bytes / cluster[1] + column_bytes / cluster[0]
-    shared = min(1.0, l2_rows / block.of_die(tile_m, tile_n))
-    l2_unique += (requested - l2_unique) * (1.0 - shared)
+    l2_unique += (requested - l2_unique) * (1.0 - min(1.0, l2_rows / block.of_die(tile_m, tile_n)))
     written = float(tile_m * tile_n * (element if split_k == 1 else PARTIAL_BYTES))
     compulsory = sum(operands) / per_batch
     return GemmTraffic(

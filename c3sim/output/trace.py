@@ -63,9 +63,9 @@ def lanes(spans: Sequence[Span]) -> list[list[Span]]:
     dealt: list[list[Span]] = []
     # per lane, the spans that later ones may nest in, outermost first
     open_spans: list[list[Span]] = []
-    for span in sorted(spans, key=lambda s: (_ns(s.start), -_ns(s.end))):
+    for span in sorted(spans, key=lambda s: (ns(s.start), -ns(s.end))):
         for stack in open_spans:
-            while stack and _ns(stack[-1].end) <= _ns(span.start):
+            while stack and ns(stack[-1].end) <= ns(span.start):
                 stack.pop()
         free = (n for n, stack in enumerate(open_spans) if not stack or _contains(stack[-1], span))
         number = next(free, len(dealt))
@@ -79,7 +79,7 @@ def lanes(spans: Sequence[Span]) -> list[list[Span]]:
 
 def _contains(outer: Span, inner: Span) -> bool:
     """True if *inner*, which starts no earlier, may nest in *outer*."""
-    return outer.task == inner.task and _ns(outer.end) >= _ns(inner.end)
+    return outer.task == inner.task and ns(outer.end) >= ns(inner.end)
 
 
 class _Tracks:
@@ -117,20 +117,20 @@ def _slices(track: int, lane: Sequence[Span]) -> Iterator[Event]:
     """Begin and end events of the spans of one lane, an inner slice closed before the outer one."""
     open_spans: list[Span] = []
     for span in lane:
-        while open_spans and _ns(open_spans[-1].end) <= _ns(span.start):
+        while open_spans and ns(open_spans[-1].end) <= ns(span.start):
             yield _end(track, open_spans.pop())
         detail = [
             _annotation(key, value) for key, value in {"task": span.task, **span.detail}.items()
         ]
         begin = {"type": "TYPE_SLICE_BEGIN", "track_uuid": track, "name": span.name}
-        yield _ns(span.start), {**begin, "categories": [span.task], "debug_annotations": detail}
+        yield ns(span.start), {**begin, "categories": [span.task], "debug_annotations": detail}
         open_spans.append(span)
     while open_spans:
         yield _end(track, open_spans.pop())
 
 
 def _end(track: int, span: Span) -> Event:
-    return _ns(span.end), {"type": "TYPE_SLICE_END", "track_uuid": track}
+    return ns(span.end), {"type": "TYPE_SLICE_END", "track_uuid": track}
 
 
 def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iterator[Event]:
@@ -145,7 +145,7 @@ def _points(tracks: _Tracks, counter: Counter, names: Mapping[str, str]) -> Iter
         track = tracks.add(counter.place.owner_name, name, description, {"unit_name": unit})
         for time, value in zip(counter.times, values, strict=True):
             point = {"type": "TYPE_COUNTER", "double_counter_value": float(value) / scale}
-            yield _ns(time), {**point, "track_uuid": track}
+            yield ns(time), {**point, "track_uuid": track}
 
 
 def _annotation(name: str, value: Any) -> dict[str, Any]:
@@ -166,5 +166,6 @@ def _annotation(name: str, value: Any) -> dict[str, Any]:
     return {"name": name, "string_value": str(value)}
 
 
-def _ns(seconds: float) -> int:
+def ns(seconds: float) -> int:
+    """Whole nanoseconds."""
     return round(seconds * 1e9)

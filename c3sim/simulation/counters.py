@@ -194,7 +194,7 @@ def _parts(
             if capacity.kind == "dma":
                 engines = Capacity(capacity.owner, capacity.owner_number, "dma")
                 add(engines, segment, amount * segment.rate)
-        add(Capacity("gpu", home, "compute_units"), segment, tags.compute_units)
+        add(Capacity("gpu", home, "compute_units"), segment, tags.declared.compute_units)
         for where, name, watts in flow_powers(machine.node.gpu, home, segment):
             add(Capacity("gpu", where, "power"), segment, watts, COMPONENT_OF[name])
     return parts

@@ -11,7 +11,7 @@ from c3sim.kit.steps import binned
 from c3sim.kit.text import natural
 from c3sim.output.pictures.timeline_lanes import COLOURS, by_kind
 from c3sim.output.pictures.timeline_panels import SHADES, Panel, used_panels
-from c3sim.output.trace import lanes
+from c3sim.output.trace import lanes, ns
 from c3sim.result import Counter, Result, Span, Timeline
 
 STEPS = 600  # of a counter; where there are more, means over so many parts of the time
@@ -29,13 +29,13 @@ def compact_run(result: Result, explanation: Mapping[str, Any] | None = None) ->
     spans, left_out = _spans(result.trace, tasks)
     return {
         "wall": result.wall_s,
-        "end": _ns(max(result.trace.end, *(task.end_s for task in result.tasks.values()))),
+        "end": ns(max(result.trace.end, *(task.end_s for task in result.tasks.values()))),
         "kinds": kinds,
         "exposed": result.overlap.exposed_s,
         "stretched": result.overlap.stretched_s,
         "tasks": {
             name: [
-                *map(_ns, (task.start_s, task.end_s, task.isolated_s)),
+                *map(ns, (task.start_s, task.end_s, task.isolated_s)),
                 kinds.index(of_task[name]),
             ]
             for name, task in result.tasks.items()
@@ -75,10 +75,10 @@ def compact_glance(found: Glance) -> dict[str, Any]:
     tracks, left_out = _spans(Timeline(spans=spans, counters=(), end=found.run.end), list(times))
     return {
         "wall": found.wall_s,
-        "end": _ns(found.run.end),
+        "end": ns(found.run.end),
         "kinds": kinds,
         "tasks": {
-            name: [_ns(each.start), _ns(each.end), None, kinds.index(of_task[name])]
+            name: [ns(each.start), ns(each.end), None, kinds.index(of_task[name])]
             for name, each in times.items()
         },
         "step": None,
@@ -101,35 +101,32 @@ def _step(result: Result, kinds: Sequence[str]) -> dict[str, Any] | None:
         ALONE: kinds.index(COMMUNICATION) if COMMUNICATION in kinds else -1
     }
     return {
-        "parts": [[name, colour.get(name, -1), _ns(time)] for name, time in step.parts.items()],
-        "alone": [[_ns(start), _ns(end)] for start, end in step.alone],
+        "parts": [[name, colour.get(name, -1), ns(time)] for name, time in step.parts.items()],
+        "alone": [[ns(start), ns(end)] for start, end in step.alone],
         **_whole_step(result),
     }
 
 
 def _whole_step(result: Result) -> dict[str, Any]:
     """Parts of an iteration: *groups* ``[name, ns busy, ns exposed]``; *stages* ``[number, ns
-    forward, backward, optimizer, bubbles, waits]``; *folds* [ns], where layers that were *left* out run.
+    forward, backward, optimizer, bubbles, waits]``; *folds* [ns], where layers that were *left* out
+    run.
     """
     left, times = folded_at(result)
     groups = getattr(result, "groups", {})
     return {
-        "groups": [[name, _ns(each.busy_s), _ns(each.exposed_s)] for name, each in groups.items()],
+        "groups": [[name, ns(each.busy_s), ns(each.exposed_s)] for name, each in groups.items()],
         "stages": [
             [
                 stage.number,
-                *map(_ns, (stage.forward_s, stage.backward_s, stage.optimizer_s)),
-                *map(_ns, (stage.bubbles_s, stage.waits_s)),
+                *map(ns, (stage.forward_s, stage.backward_s, stage.optimizer_s)),
+                *map(ns, (stage.bubbles_s, stage.waits_s)),
             ]
             for stage in stages_shown(result)
         ],
         "left": left,
-        "folds": [_ns(time) for time in times],
+        "folds": [ns(time) for time in times],
     }
-
-
-def _ns(seconds: float) -> int:
-    return round(seconds * 1e9)
 
 
 def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], int]:
@@ -153,7 +150,7 @@ def _spans(timeline: Timeline, tasks: Sequence[str]) -> tuple[list[list[Any]], i
 def _span(span: Span, tasks: Sequence[str]) -> list[Any]:
     task = tasks.index(span.task) if span.task in tasks else -1
     detail = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in span.detail.items())
-    return [_ns(span.start), _ns(span.end), task, span.name, detail]
+    return [ns(span.start), ns(span.end), task, span.name, detail]
 
 
 def _counter(
@@ -168,7 +165,7 @@ def _counter(
         "unit": panel.unit,
         "line": panel.line,
         "limit": panel.limit,
-        "times": [_ns(time) for time in counter.times],
+        "times": [ns(time) for time in counter.times],
         "values": _short(counter.values, panel.size),
     }
     parts, names = counter.by_task, list(kinds)

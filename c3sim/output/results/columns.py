@@ -107,11 +107,6 @@ class Column:
         return f"{short(value / display.factor)} {display.unit}".rstrip()
 
 
-def known_unit(name: str) -> tuple[str, str]:
-    """Unit of the output *name*, and which way is better, by its ending."""
-    return next(((unit, better) for end, unit, better in KNOWN if name.endswith(end)), ("", ""))
-
-
 def column_of(
     name: str,
     values: pd.Series[Any],
@@ -120,7 +115,8 @@ def column_of(
     better: str | None = None,
 ) -> Column:
     """A column with the unit and label that are *given*; left out: those of its name."""
-    unit, usual = known_unit(name) if role == "output" else ("", "")
+    outputs = KNOWN if role == "output" else ()
+    unit, usual = next((known for end, *known in outputs if name.endswith(end)), ("", ""))
     return Column(
         name=name,
         role=role,

@@ -17,7 +17,7 @@ from c3sim.evaluation.strategies.rewrites import STAYS
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.shares import FURTHER
 from c3sim.kit.layout import add_row, make_table, stack
-from c3sim.kit.step import Folds, folds, slowdown, total
+from c3sim.kit.step import Folds, folds, slowdown, stages_shown, total
 from c3sim.kit.text import (
     FRACTION_EXPLAINED,
     MISSING,
@@ -319,18 +319,12 @@ def iteration_table(result: IterationResult) -> Group:
     )
 
 
-SHOWN_STAGES = 8  # of more, the first and last ones
-
-
 def stages_lines(result: IterationResult, unit: str, length: float) -> tuple[Table, str]:
     """A row per stage of a pipeline, and what its columns mean; of many the first and last."""
     names = ("forward", "backward", "optimizer", "exposed", "bubbles", "waits")
     columns = [f"{name}\n({unit})" for name in names]
     table = make_table(["stage"], ["layers", *columns, "held", "memory\n(GiB)"])
-    half = SHOWN_STAGES // 2
-    for stage in result.stages:
-        if half <= stage.number < len(result.stages) - half:
-            continue
+    for stage in stages_shown(result):
         work = (stage.forward_s, stage.backward_s, stage.optimizer_s, stage.exposed_s)
         times = [f"{each / length:.3f}" for each in (*work, stage.bubbles_s, stage.waits_s)]
         memory = f"{stage.memory_bytes / 2**30:.1f}"
