@@ -11,6 +11,7 @@ from typer import Option
 
 from c3sim.cli.guard import BAD_INPUT
 from c3sim.errors import InputError
+from c3sim.kit.progress import away
 
 if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
@@ -37,8 +38,9 @@ def agreeing(yes: bool) -> Callable[[Effort], None]:
         text = f"takes about {_time(effort.seconds)} and {effort.bytes / 2**30:.2g} GiB of memory"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise InputError(f"this {text}; add --yes to run it all the same", "--yes")
-        if not typer.confirm(f"This {text}. Go on?", err=True):
-            raise typer.Exit(BAD_INPUT)
+        with away():
+            if not typer.confirm(f"This {text}. Go on?", err=True):
+                raise typer.Exit(BAD_INPUT)
         seconds, size = max(seconds, effort.seconds), max(size, effort.bytes)
 
     return agree

@@ -26,8 +26,11 @@ class Guarded(TyperGroup):
     """The group of all commands; turns what a command raises into text and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
+        from c3sim.kit.progress import commanded
+
         try:
-            result = super().invoke(ctx)
+            with commanded(lambda: f"{ctx.invoked_subcommand}: reading and working"):
+                result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows here, not at exit
             return result
         except C3simError as error:

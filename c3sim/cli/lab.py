@@ -43,13 +43,20 @@ def lab(
       c3sim lab my-workload.yaml --node teaching-4 --port 9000 --no-browser
       c3sim lab job/ --node h200-2       a profiler's trace, written as job.yaml first
     """
+    from c3sim.cli.progress import working
     from c3sim.lab.choice import Choice
     from c3sim.lab.serve import serve
 
     workload = opened(workload, node)
     changes = {path: str(value) for path, value in settings(set_).items()}
     choice = Choice(workload=workload, node=node or "", strategy=strategy, settings=changes)
-    serve(choice, port, browser, say, opened)
+    with working("starting the laboratory") as line:
+
+        def tell(text: str) -> None:
+            line.stop()
+            say(text)
+
+        serve(choice, port, browser, tell, opened)
 
 
 def opened(given: str, node: str | None) -> str:

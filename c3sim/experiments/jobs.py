@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
-from c3sim.experiments.kept import kept_of
+from c3sim.experiments.kept import for_another, goes_on, kept_of
 
 _LOOK = 0.5  # seconds between looks at the parent
 
@@ -151,7 +151,8 @@ def in_batches(
         return
     from joblib import delayed
 
-    tasks = (delayed(_in_worker)(work, batch) for batch in pace.batches(items))
+    resumes = goes_on()
+    tasks = (delayed(_in_worker)(work, batch, resumes) for batch in pace.batches(items))
     with ExitStack() as stack:
         if workers.backend == "dask":
             outputs = _on_dask(stack, workers, jobs, tasks)
@@ -244,9 +245,12 @@ class Pace:
             start = end
 
 
-def _in_worker(work: Callable[[Any], Output], batch: Any) -> tuple[int, Output]:
+def _in_worker(
+    work: Callable[[Any], Output], batch: Any, resumes: bool = False
+) -> tuple[int, Output]:
     """The number of items, and *work* of them."""
-    return len(batch), work(batch)
+    with for_another(resumes):
+        return len(batch), work(batch)
 
 
 def _on_dask(

@@ -3,7 +3,9 @@ there.
 
 Within ``resuming`` every piece of work that ends is noted. Ctrl-C writes all of them to the user's
 own cache folder, one file for each list of work, named by a hash of the work, its items and the
-code. The next start of the same work takes what is there. Work that ends leaves no file.
+code. A process that works for another one gets no Ctrl-C and ends with it, so it writes the pieces
+of its own lists as they come, every EVERY seconds. The next start of the same work takes what is
+there. Work that ends leaves no file.
 """
 
 from __future__ import annotations
@@ -13,24 +15,48 @@ import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import perf_counter, time
 from typing import Any
 
 from c3sim.experiments.setup import code_hash
 
 HELD = "c3sim: interrupted; {done} pieces of work are kept, the same command goes on"
+BEGUN = "c3sim: interrupted; parts of the first pieces of work are kept, the same command goes on"
 NOTHING = "c3sim: interrupted; nothing was done yet"
+EVERY = 1.0  # seconds between two writes of one list
+LARGEST = 0.05  # share of the time that writes may take
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with a line that says what is kept."""
 
 
-class Works:
-    """The lists of work of one command, as far as they are done."""
+class Written(dict[Any, Any]):
+    """Results of a list of work that are written to *path* as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        super().__init__(_read(path))
+        self.path, self.due = path, perf_counter() + EVERY
+
+    def update(self, *more: Any, **named: Any) -> None:
+        super().update(*more, **named)
+        begun = perf_counter()
+        if begun >= self.due:
+            _write(self.path, dict(self))
+            ended = perf_counter()
+            self.due = ended + max(EVERY, (ended - begun) / LARGEST)
+
+
+class Works:
+    """The lists of work of one command, as far as they are done; of a process that works *for
+    another* written as they come.
+    """
+
+    def __init__(self, for_another: bool = False) -> None:
         self.found: dict[Path, dict[Any, Any]] = {}
         self.total = 0  # items of all lists
+        self.results = Written if for_another else _read
+        self.begun = time()
 
     def of(self, work: Any, items: Sequence[Any]) -> dict[Any, Any]:
         """Results by number of the item, from an earlier start or none; the caller adds to them."""
@@ -38,22 +64,20 @@ class Works:
 
         path = folder() / f"{hash_of((code_hash(), work, list(items)))}.pickle"
         if path not in self.found:
-            self.found[path] = _read(path)
+            self.found[path] = self.results(path)
             self.total += len(items)
         return self.found[path]
 
     def keep(self) -> str:
         """Write everything; returns the line that says so."""
         done = sum(map(len, self.found.values()))
-        if not done:
-            return NOTHING
-        folder().mkdir(parents=True, exist_ok=True)
         for path, found in self.found.items():
             if found:
-                part = path.with_suffix(f".{os.getpid()}")
-                part.write_bytes(pickle.dumps(found))
-                part.replace(path)
-        return HELD.format(done=f"{done} of {self.total}" if self.total else done)
+                _write(path, found)
+        if done:
+            return HELD.format(done=f"{done} of {self.total}" if self.total else done)
+        since = (path.stat().st_mtime for path in folder().glob("*.pickle"))
+        return BEGUN if any(each >= self.begun for each in since) else NOTHING
 
     def forget(self) -> None:
         for path in self.found:
@@ -79,6 +103,26 @@ def resuming() -> Iterator[None]:
         _now.remove(works)
 
 
+def goes_on() -> bool:
+    """True within ``resuming``."""
+    return bool(_now)
+
+
+@contextmanager
+def for_another(resumes: bool) -> Iterator[None]:
+    """Within it lists of work are written as they come, if the caller of this process *resumes*."""
+    if not resumes:
+        yield
+        return
+    works = Works(for_another=True)
+    _now.append(works)
+    try:
+        yield
+        works.forget()
+    finally:
+        _now.remove(works)
+
+
 def kept_of(work: Any, items: Sequence[Any]) -> dict[int, Any]:
     """Results of *work* on those of *items* that were done before, by number; outside of
     ``resuming`` nothing.
@@ -97,6 +141,13 @@ def folder() -> Path:
     """The user's own cache folder: what lies there is read back as Python objects."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "c3sim" / "interrupted"
+
+
+def _write(path: Path, found: dict[Any, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_bytes(pickle.dumps(found))
+    part.replace(path)
 
 
 def _read(path: Path) -> dict[Any, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from threading import Timer
+
     from rich.progress import Progress, Task
     from rich.text import Text
 
@@ -14,13 +17,30 @@ TRUSTED = 1.0  # seconds from the start of a stage until its rate is shown
 
 
 def bars(*columns: Any, **options: Any) -> Progress:
-    """Bars that vanish when they are done; none where nobody looks."""
-    from rich.console import Console
+    """Bars that vanish when they are done; none where nobody looks. The line of the whole command
+    is away for as long.
+    """
     from rich.progress import Progress
 
+    class Instead(Progress):
+        def start(self) -> None:
+            for line in _command:
+                line.stop()
+            super().start()
+
+        def stop(self) -> None:
+            super().stop()
+            for line in _command:
+                line.start()
+
+    return Instead(*columns, transient=True, **_seen(), **options)
+
+
+def _seen() -> dict[str, Any]:
+    from rich.console import Console
+
     console = Console(stderr=True)
-    hidden = not (console.is_terminal or console.is_jupyter)
-    return Progress(*columns, console=console, transient=True, disable=hidden, **options)
+    return {"console": console, "disable": not (console.is_terminal or console.is_jupyter)}
 
 
 @contextmanager
@@ -45,20 +65,23 @@ class Working:
 
     AFTER = 1.0
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str | Callable[[], str]) -> None:
         self.what = what
+        self._timer: Timer | None = None
         self._shown: list[Progress] = []
 
     def start(self) -> None:
         from threading import Timer
 
+        self.stop()
         self._timer = Timer(self.AFTER, self._show)
         self._timer.daemon = True
         self._timer.start()
 
     def stop(self) -> None:
-        self._timer.cancel()
-        self._timer.join()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
         while self._shown:
             self._shown.pop().stop()
 
@@ -73,12 +96,64 @@ class Working:
         return asked
 
     def _show(self) -> None:
-        from rich.progress import SpinnerColumn, TimeElapsedColumn
-
-        bar = bars(SpinnerColumn(), "{task.description}", TimeElapsedColumn())
-        bar.add_task(self.what, total=None)
+        bar = _spinner()
+        bar.add_task(self.what if isinstance(self.what, str) else self.what(), total=None)
         bar.start()
         self._shown.append(bar)
+
+
+def _spinner() -> Progress:
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), "{task.description}", TimeElapsedColumn())
+    return Progress(*columns, transient=True, redirect_stdout=False, **_seen())
+
+
+_command: list[Working] = []  # the line of the command that runs
+
+
+class _Printed:
+    """Standard output *to*; before each write the *line* of the command goes."""
+
+    def __init__(self, to: Any, line: Working) -> None:
+        self.to, self.line = to, line
+
+    def write(self, text: str) -> int:
+        self.line.stop()
+        return int(self.to.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.to, name)
+
+
+@contextmanager
+def commanded(what: Callable[[], str]) -> Iterator[None]:
+    """Within it a line says *what* goes on whenever nothing else is shown or printed for long."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    line, out = Working(what), sys.stdout
+    _command.append(line)
+    sys.stdout = _Printed(out, line)
+    line.start()
+    try:
+        yield
+    finally:
+        _command.remove(line)
+        line.stop()
+        sys.stdout = out
+
+
+@contextmanager
+def away() -> Iterator[None]:
+    """Within it the line of the command is not shown: something else is, or a question is asked."""
+    for line in _command:
+        line.stop()
+    try:
+        yield
+    finally:
+        for line in _command:
+            line.start()
 
 
 @contextmanager
@@ -87,11 +162,12 @@ def working(what: str) -> Iterator[Working]:
     beforehand; nothing is printed within it.
     """
     line = Working(what)
-    line.start()
-    try:
-        yield line
-    finally:
-        line.stop()
+    with away():
+        line.start()
+        try:
+            yield line
+        finally:
+            line.stop()
 
 
 class Stages:
@@ -155,8 +231,6 @@ def sweep_progress(what: str) -> Iterator[Callable[[int, int, int], None]]:
 
 def in_notebook() -> bool:
     """True if a notebook's kernel runs this."""
-    import sys
-
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")

@@ -1,7 +1,9 @@
 """The bar of long work: stages add up, so that it never runs past its total."""
 
+import sys
+
 from c3sim.kit import progress as progress_module
-from c3sim.kit.progress import Stages, Working, working
+from c3sim.kit.progress import Stages, Working, commanded, working
 
 
 def test_a_further_stage_raises_the_total():
@@ -18,21 +20,26 @@ def test_points_that_were_there_are_one_stage():
     assert stages.at(6, 12, 0) == ([6, 12, 0], True) and stages.at(8, 12, 0) == ([8, 12, 0], False)
 
 
+class Bar:
+    """Notes in *events* what a spinner is told."""
+
+    def __init__(self, events):
+        self.events = events
+
+    def add_task(self, what, total):
+        self.events.append(what)
+
+    def start(self):
+        self.events.append("shown")
+
+    def stop(self):
+        self.events.append("away")
+
+
 def test_long_work_without_stages_says_what_goes_on(monkeypatch):
     """Nothing before AFTER seconds; then a line, away while a question is asked and at the end."""
     events = []
-
-    class Bar:
-        def add_task(self, what, total):
-            events.append(what)
-
-        def start(self):
-            events.append("shown")
-
-        def stop(self):
-            events.append("away")
-
-    monkeypatch.setattr(progress_module, "bars", lambda *_: Bar())
+    monkeypatch.setattr(progress_module, "_spinner", lambda: Bar(events))
     with working("simulating"):
         pass
     assert events == []
@@ -42,3 +49,24 @@ def test_long_work_without_stages_says_what_goes_on(monkeypatch):
         line.aside(lambda _: events.append("asked"))(None)
         line._timer.join()
     assert events == ["simulating", "shown", "away", "asked", "simulating", "shown", "away"]
+
+
+def test_a_command_says_that_it_works_unless_something_else_is_shown_or_printed(
+    monkeypatch, capsys
+):
+    """Its line goes when a stage has one of its own, comes back behind it, and goes for output."""
+    events = []
+    monkeypatch.setattr(progress_module, "_spinner", lambda: Bar(events))
+    monkeypatch.setattr(Working, "AFTER", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with commanded(lambda: "show"):
+        line = progress_module._command[0]
+        line._timer.join()
+        with working("simulating") as stage:
+            stage._timer.join()
+        line._timer.join()
+        print("a result")
+        events.append("printed")
+    shown = ["show", "shown", "away", "simulating", "shown", "away", "show", "shown", "away"]
+    assert events == [*shown, "printed"] and capsys.readouterr().out == "a result\n"
+    assert not progress_module._command

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from c3sim.experiments import kept
 from c3sim.experiments.jobs import Workers, of_each
-from c3sim.experiments.kept import Interrupted, folder, resuming
+from c3sim.experiments.kept import BEGUN, Interrupted, Works, folder, for_another, resuming
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.records import load_records
 from c3sim.validation.compare.predict import predict
@@ -55,6 +56,26 @@ def test_without_anything_done_nothing_is_kept() -> None:
     with pytest.raises(Interrupted, match="nothing was done yet"):
         squares(5)
     assert not folder().exists()
+
+
+def test_a_process_that_works_for_another_writes_as_it_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is killed without a word: four of five squares are there for the next start, and the
+    caller, which has no whole piece, says so.
+    """
+    monkeypatch.setattr(kept, "EVERY", 0.0)
+    monkeypatch.setattr(kept, "LARGEST", float("inf"))
+    stop_at.append(4)
+    works = Works()
+    with pytest.raises(KeyboardInterrupt), for_another(True):
+        of_each(square, range(5), Workers(jobs=1))
+    assert works.keep() == BEGUN and len(list(folder().iterdir())) == 1
+    stop_at.clear()
+    ran.clear()
+    with for_another(True):
+        assert of_each(square, range(5), Workers(jobs=1)) == [0, 1, 4, 9, 16] and ran == [4]
+    assert list(folder().iterdir()) == []
 
 
 def test_a_validation_goes_on() -> None:
