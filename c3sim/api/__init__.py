@@ -439,7 +439,7 @@ def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) 
 
 
 def _opened(node: AnyNode) -> Node | LoadedNode:
-    return kept(load_hardware, _name_or_path(node)) if isinstance(node, str | PathLike) else node
+    return load_hardware(_name_or_path(node)) if isinstance(node, str | PathLike) else node
 
 
 @contextmanager

@@ -35,7 +35,6 @@ from typing import Any
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
-from c3sim.spec.reading.files import kept
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.kind import Conditions
@@ -190,7 +189,7 @@ def _changed(node: Node) -> Iterator[tuple[float, str]]:
     """
     if node.name not in _packaged_nodes():
         return
-    packaged = kept(load_hardware, node.name).node
+    packaged = load_hardware(node.name).node
     for path, value, usual in _numbers("", node, packaged):
         if path in COUNTS:
             continue

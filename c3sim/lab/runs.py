@@ -248,7 +248,7 @@ def own_node(choice: Choice) -> str:
 
 def node_of(choice: Choice) -> Node:
     """The machine as its file has it. Raises C3simError."""
-    return kept(load_hardware, choice.node or own_node(choice)).node
+    return load_hardware(choice.node or own_node(choice)).node
 
 
 def knobs(choice: Choice) -> list[Knob]:

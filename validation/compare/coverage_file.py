@@ -25,7 +25,6 @@ from c3sim.kit.files import write_text
 from c3sim.spec.base import Spec
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import LoadedNode, load_file, load_hardware
-from c3sim.spec.sourced import Leaf
 
 from .coverage import NOTICED, Sight, numbers_of
 
@@ -165,7 +164,7 @@ def _sights_of(loaded: LoadedNode) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if name == loaded.node.name:
             shared = set(sights)
         elif name in names("node"):
-            theirs = _provenance(name)
+            theirs = load_hardware(name).provenance
             shared = {
                 path
                 for path, leaf in loaded.provenance.items()
@@ -175,12 +174,6 @@ def _sights_of(loaded: LoadedNode) -> Iterator[tuple[str, Mapping[str, Any]]]:
             continue
         for path in sorted(shared & set(sights)):
             yield path, sights[path]
-
-
-@lru_cache(maxsize=32)
-def _provenance(name: str) -> Mapping[str, Leaf]:
-    """The provenance of the packaged node *name*."""
-    return load_hardware(name).provenance
 
 
 def write(

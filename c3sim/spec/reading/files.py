@@ -5,7 +5,7 @@ read, kept while the files are the same to the byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -23,13 +23,21 @@ _record: ContextVar[dict[Path, bytes] | None] = ContextVar("_record", default=No
 
 @contextmanager
 def recorded() -> Iterator[dict[Path, bytes]]:
-    """Within it, the bytes of every file that is read as text are noted in what it gives."""
+    """Within it, the bytes of every file that is read as text are noted in what it gives, and in
+    the record around it.
+    """
     files: dict[Path, bytes] = {}
     token = _record.set(files)
     try:
         yield files
     finally:
         _record.reset(token)
+        _note(files)
+
+
+def _note(files: Mapping[Path, bytes]) -> None:
+    if (around := _record.get()) is not None:
+        around.update(files)
 
 
 def read_bytes(path: Path, largest: int) -> bytes:
@@ -46,8 +54,7 @@ def read_bytes(path: Path, largest: int) -> bytes:
     if len(data) > largest:
         message = f"is larger than {largest // MIB} MiB, the most that such a file may have"
         raise InputErrors([InputError(message, "", display(path))])
-    if (files := _record.get()) is not None:
-        files[path] = data
+    _note({path: data})
     return data
 
 
@@ -95,6 +102,7 @@ def kept(load: Callable[[str | Path], Loaded], name_or_path: str | Path) -> Load
     if key in _kept:
         loaded, files = _kept[key]
         if all(_bytes(path) == data for path, data in files.items()):
+            _note(files)
             return loaded  # type: ignore[no-any-return]  # what this *load* gave
         del _kept[key]
     with recorded() as files:

@@ -24,7 +24,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.plausible import contradictions, implausible
 from c3sim.spec.reading.documents import UNREADABLE, Document, Place, Step, join
-from c3sim.spec.reading.files import display, read_document
+from c3sim.spec.reading.files import display, kept, read_document
 from c3sim.spec.reading.inherited import Inherited, carry
 from c3sim.spec.reading.mistakes import read
 from c3sim.spec.sourced import DROPPED, Leaf
@@ -67,7 +67,13 @@ class LoadedNode:
 
 
 def load_hardware(path_or_name: str | Path) -> LoadedNode:
-    """A node file, with the GPU file and the node (``like``) that it names. Raises InputErrors."""
+    """A node file, with the GPU file and the node (``like``) that it names; read once while they
+    stay the same, so nobody changes it. Raises InputErrors.
+    """
+    return kept(_loaded, path_or_name)
+
+
+def _loaded(path_or_name: str | Path) -> LoadedNode:
     document = _merged("node", library.find("node", path_or_name))
     node, leaves, like = _read(Node, document)
     node, leaves, inherited = carry(node, leaves, document.bases)

@@ -70,44 +70,54 @@ def test_a_workload_that_was_not_there_is_found_once_it_is():
 @pytest.mark.parametrize("file", ["n.yaml", "base.yaml"])
 def test_a_change_in_any_file_is_seen_even_of_the_same_size_at_the_same_time(file):
     """Editors and scripts can be faster than the clock of a file system."""
-    before = kept(load_hardware, "n.yaml")
-    assert kept(load_hardware, "n.yaml") is before
+    before = load_hardware("n.yaml")
+    assert load_hardware("n.yaml") is before
     stat = os.stat(file)
     text = Path(file).read_text()
     Path(file).write_text(text.replace("name: n", "name: m").replace("1 us", "3 us"))
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert os.stat(file).st_size == stat.st_size
-    after = kept(load_hardware, "n.yaml").node
+    after = load_hardware("n.yaml").node
     assert (after.name, after.links.latency) == (("m", 1e-6) if file == "n.yaml" else ("n", 3e-6))
 
 
+def test_a_change_is_seen_through_what_was_kept_inside():
+    def latency(name):
+        return load_hardware(name).node.links.latency
+
+    load_hardware("n.yaml")
+    assert kept(latency, "n.yaml") == 1e-6
+    Path("base.yaml").write_text(BASE.replace("1 us", "3 us"))
+    assert kept(latency, "n.yaml") == 3e-6
+
+
 def test_a_file_that_goes_away_is_an_error_again():
-    kept(load_hardware, "n.yaml")
+    load_hardware("n.yaml")
     Path("base.yaml").unlink()
     with pytest.raises(InputErrors, match=r"base\.yaml"):
-        kept(load_hardware, "n.yaml")
+        load_hardware("n.yaml")
 
 
 def test_a_mistake_is_not_kept():
     Path("n.yaml").write_text("schema: 2\nlike: nothing\n")
     for _ in range(2):
         with pytest.raises(InputErrors, match="unknown node"):
-            kept(load_hardware, "n.yaml")
+            load_hardware("n.yaml")
     Path("n.yaml").write_text(NODE)
-    assert kept(load_hardware, "n.yaml").node.name == "n"
+    assert load_hardware("n.yaml").node.name == "n"
 
 
 def test_the_same_name_in_another_folder_is_another_file(tmp_path, monkeypatch):
-    kept(load_hardware, "n.yaml")
+    load_hardware("n.yaml")
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     Path("n.yaml").write_text("schema: 2\nlike: teaching-4\nname: other\n")
-    assert kept(load_hardware, "n.yaml").node.name == "other"
+    assert load_hardware("n.yaml").node.name == "other"
 
 
 def test_only_so_many_are_kept(monkeypatch):
     monkeypatch.setattr(files, "MOST", 2)
     for name in ("a", "b", "c"):
         Path(f"{name}.yaml").write_text(f"schema: 2\nlike: teaching-4\nname: {name}\n")
-        kept(load_hardware, f"{name}.yaml")
+        load_hardware(f"{name}.yaml")
     assert len(files._kept) == 2

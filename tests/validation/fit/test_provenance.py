@@ -30,13 +30,8 @@ def suites() -> dict[str, set[str]]:
     return roles
 
 
-@cache
-def loaded(node):
-    return load_hardware(node)
-
-
 def leaves(node):
-    return loaded(node).provenance.items()
+    return load_hardware(node).provenance.items()
 
 
 def calibrated(node):
@@ -72,10 +67,10 @@ def test_a_fit_was_made_from_the_calibration_records_that_are_packaged(node):
     """Number and hash are those of the records of role calibration; libraries are fitted to the
     records of every node that has them from the same file.
     """
-    others = {name: loaded(name) for name in NODES if name != node}
+    others = {name: load_hardware(name) for name in NODES if name != node}
     free = [record for record in load() if record.role == "calibration"]
     seen = 0
-    for group in groups(loaded(node)):
+    for group in groups(load_hardware(node)):
         kin = {name for name, other in others.items() if shares(group, other)}
         used = [
             record
