@@ -62,7 +62,7 @@ def few_draws(monkeypatch):
         monkeypatch.setattr(f"c3sim.experiments.{name}", 4)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     executable = find_chromium()
     if executable is None:

@@ -1,7 +1,9 @@
-"""Generated bad input, two cases of each command; benchmarks/bench_fuzz.py has thousands."""
+"""Generated bad input: a case of each command, and a second one where a long test is run;
+benchmarks/bench_fuzz.py has thousands.
+"""
 
 import pytest
-from fuzzing import COMMANDS, cases, fault_of
+from fuzzing import COMMANDS, case_of, cases, fault_of
 
 from c3sim.cli import consent
 
@@ -10,11 +12,13 @@ ASKED_AT = 0.5  # s: so that no case that is right runs for long
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_bad_input_ends_soon_in_a_short_message_with_a_place(tmp_path, monkeypatch):
-    """Two of each command."""
+@pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_bad_input_ends_soon_in_a_short_message_with_a_place(turn, tmp_path, monkeypatch):
+    """One of each command."""
     monkeypatch.setattr(consent, "MOST_SECONDS", ASKED_AT)
     faults = []
-    for number, case in enumerate(cases(2, 2 * len(COMMANDS))):
+    for number in range(turn * len(COMMANDS), (turn + 1) * len(COMMANDS)):
+        case = case_of(2, number)
         folder = tmp_path / str(number)
         folder.mkdir()
         monkeypatch.chdir(folder)

@@ -161,7 +161,7 @@ def test_explain_adds_up(cli, pair):
         assert task["slowdown"] == pytest.approx(
             1 + sum(task["causes"].values()) + task["left_over"]
         )
-    assert "where the time went" in cli("explain", pair, "--strategy", "conccl").stdout
+    assert "where the time went" in cli("explain", pair, "--strategy", "sp").stdout
 
 
 @pytest.mark.parametrize("kind", ["node", "gpu", "workload", "study", "record"])

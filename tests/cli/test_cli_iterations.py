@@ -29,6 +29,9 @@ CLASSES = [
 SHORT = DESCRIPTION.replace("adamw", "none").replace("layers: 3", "layers: 2\nphase: forward")
 
 
+ONE = ("--jobs", "1", "--json")
+
+
 def written(folder, name, text):
     """The path of a file with *text*."""
     path = folder / f"{name}.yaml"
@@ -49,7 +52,7 @@ def test_run_says_where_the_time_went(cli, tmp_path):
 
 
 def test_fields_of_the_description_and_of_the_node_can_be_set(cli, tmp_path):
-    mine = written(tmp_path, "mine", DESCRIPTION)
+    mine = written(tmp_path, "mine", SHORT)
 
     def wall(*settings):
         options = [part for setting in settings for part in ("--set", setting)]
@@ -124,7 +127,7 @@ WHAT_IFS = [
 
 @pytest.mark.parametrize("what_if", WHAT_IFS)
 def test_what_ifs_reach_every_command(cli, tmp_path, what_if):
-    mine = written(tmp_path, "mine", SHORT)
+    mine = written(tmp_path, "mine", SHORT.replace("2048", "512"))
     one = json.loads(cli("run", mine, "--json", "--set", what_if).stdout)
     two = json.loads(
         cli("compare", mine, "--json", "--strategies", "as_written", "--set", what_if).stdout
@@ -152,15 +155,15 @@ search:
 def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path, few_draws):
     mine = written(tmp_path, "mine", SHORT)
     study = written(tmp_path, "study", STUDY.format(workload=mine))
-    rows = json.loads(cli("sweep", study, "--out", str(tmp_path / "s"), "--json").stdout)["rows"]
+    rows = json.loads(cli("sweep", study, "--out", str(tmp_path / "s"), *ONE).stdout)["rows"]
     assert [row["error"] for row in rows] == [None] * 2
     few = next(row for row in rows if row["tasks[kind=collective].channels"] == 2)
     sets = ("--set", "tasks[kind=collective].channels=2")
     again = json.loads(cli("run", mine, "--json", *sets).stdout)
     assert few["wall_s"] == again["wall_s"] and few["tokens_per_s"] == again["tokens_per_s"]
     assert few["classes.gemm.busy_s"] == again["classes"]["gemm"]["busy_s"]
-    assert len(json.loads(cli("study", study, "--json").stdout)) > 0
-    best = json.loads(cli("optimise", study, "--json").stdout)
+    assert len(json.loads(cli("study", study, *ONE).stdout)) > 0
+    best = json.loads(cli("optimise", study, *ONE).stdout)
     assert "16" in json.dumps(best["front"])
 
 

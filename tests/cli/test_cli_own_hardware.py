@@ -8,8 +8,10 @@ from cli_case import files
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.reading.library import names
 
+ALWAYS = ("teaching-4", "mi355x-2", "gb200-72", "mi300x-cluster")  # of one kind each
 
-@pytest.mark.parametrize("node", ["teaching-4", "mi355x-2", "gb200-72", "mi300x-cluster"])
+
+@pytest.mark.parametrize("node", ALWAYS)
 def test_a_new_node_is_the_one_it_is_like(cli, node):
     assert cli("new", "node", "--like", node).exit_code == 0
     mine, base = load_hardware("my-node.yaml"), load_hardware(node)
@@ -111,7 +113,13 @@ def test_a_mistake_in_a_file_of_settings_has_its_line(cli, pair, empty, text, sa
     assert result.exit_code == 2 and result.stderr.startswith(said), result.stderr
 
 
-@pytest.mark.parametrize("node", names("node"))
+@pytest.mark.parametrize(
+    "node",
+    [
+        pytest.param(node, marks=() if node in ALWAYS else pytest.mark.long)
+        for node in names("node")
+    ],
+)
 def test_a_node_written_out_is_the_same_node(cli, empty, node):
     """Values, sources, intervals and fits are what they were."""
     (empty / "r.yaml").write_text(cli("show", node, "--resolved").stdout)

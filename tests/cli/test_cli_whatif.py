@@ -63,7 +63,7 @@ def test_against_a_saved_run_by_two_numbers(cli, empty):
     assert abs(found["numbers"]["links.bandwidth"]) > abs(found["numbers"]["gpu.hbm.bandwidth"])
 
 
-def test_compare_and_explain_against(cli):
+def test_compare_and_explain_against(cli, few_draws):
     shown = cli("compare", PAIR, "--strategies", "base,conccl", "--against", "links.latency=1 us")
     assert "against: links.latency 1 us -> as in the files; band of conccl" in shown.stdout
     options = ("--against", "gpu.clock.power_limit=500 W", "--json")

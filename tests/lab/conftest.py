@@ -21,7 +21,7 @@ def free() -> int:
         return found.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def start(tmp_path_factory):
     """Starts ``c3sim lab`` with some words more; gives the process and its link."""
     if find_spec("nicegui") is None:
@@ -53,7 +53,7 @@ def start(tmp_path_factory):
     assert list(folder.iterdir()) == []  # nothing is left where it was started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def link(start):
     return start()[1]
 

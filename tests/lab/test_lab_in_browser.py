@@ -142,7 +142,9 @@ def test_a_run_is_pinned_and_compared(tab: Page):
     tab.wait_for("document.querySelectorAll('.timeline svg').length === 1", PATIENT)
 
 
-@pytest.mark.parametrize("what", ["command", "YAML", "link"])
+@pytest.mark.parametrize(
+    "what", ["link", *(pytest.param(each, marks=pytest.mark.long) for each in ("command", "YAML"))]
+)
 def test_what_is_copied_gives_the_same_again(tab: Page, link: str, what: str):
     press_on(tab, slider("gather: channels"), "ArrowRight")
     now = wall(tab)
@@ -231,7 +233,7 @@ def test_light_and_dark(browser: Page, link: str):
     assert browser.complaints() == []
 
 
-@pytest.mark.parametrize("width", [360, 1900])
+@pytest.mark.parametrize("width", [360, pytest.param(1900, marks=pytest.mark.long)])
 def test_it_never_scrolls_sideways(browser: Page, link: str, width: int):
     open_lab(browser, link, width=width)
     assert browser.evaluate("document.documentElement.scrollWidth") <= width

@@ -111,13 +111,13 @@ def test_places_that_a_hand_leaves_behind_do_not_queue_up(browser: Page, link: s
     assert len(left) < 20  # some of them, while they were new; a busy machine shows fewer
 
 
-def test_a_trace_is_opened_from_the_page(browser: Page, start, tmp_path):
+def test_a_trace_is_opened_from_the_page(browser: Page, start, link: str, tmp_path):
     """It needs a machine; then it is written beside, as on the command line, and shown."""
     made = MadeTrace()
     for number in range(8):
         made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
     (tmp_path / "made.json").write_text(made.text(), encoding="utf-8")
-    browser.visit(start()[1], again=True)
+    browser.visit(link, again=True)
     browser.wait_for(WALL, PATIENT)
     write(browser, "[placeholder='my.yaml, or a trace']", str(tmp_path / "made.json"))
     browser.wait_for("document.querySelector('[role=alert]')", PATIENT)
