@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ def bases(table: ResultTable, models: Models, members: Sequence[str] = ()) -> di
     """
     shared: dict[str, str] = {}
     axes = {column.name for column in table.having("axis")}
-    for position, named in enumerate(_scenarios(table)):
+    for position, named in enumerate(table.frame.get("scenario", [""] * len(table))):
         for scenario in (named,) if not members or named in members else members:
             if scenario in shared:
                 continue
@@ -71,10 +71,6 @@ def setting(value: Any, unit: str) -> str:
         except InputError:
             continue
     return plain
-
-
-def _scenarios(table: ResultTable) -> Iterable[str]:
-    return table.columns["scenario"].values if "scenario" in table.columns else [""] * len(table)
 
 
 def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, Any]) -> list[str]:

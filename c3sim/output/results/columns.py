@@ -79,7 +79,19 @@ class Column:
 
     def display(self) -> Display:
         """The unit that suits the largest value."""
-        return _display(self) if self.numeric else Display(unit="", factor=1.0)
+        if not self.numeric:
+            return Display(unit="", factor=1.0)
+        if self.unit in ("1", "%") and "fraction" in self.name:
+            return Display(unit="%", factor=0.01)
+        values = [abs(value) for value in self.distinct() if math.isfinite(value)]
+        log = _logarithmic(self)
+        if self.unit in UNSCALED or not any(values):
+            return Display(unit="" if self.unit == "1" else self.unit, factor=1.0, log=log)
+        if self.unit == "B" and all(value % 256 == 0 for value in values):
+            power = min(max(_power(values, 1024.0, log), 0), 4)
+            return Display(unit=BINARY[power], factor=1024.0**power, log=log)
+        power = min(max(_power(values, 1000.0, log), -4), 5)
+        return Display(unit=PREFIXES[power] + self.unit, factor=1000.0**power, log=log)
 
     @property
     def title(self) -> str:
@@ -135,23 +147,6 @@ def label_of(name: str, given: Mapping[str, Any]) -> str:
     words = LABELS.get(last) or last.removesuffix("_s").removesuffix("_j").replace("_", " ")
     task = name.split(".")[1] if name.startswith("tasks.") and name.count(".") > 1 else ""
     return f"{task}: {words}" if task else words if name == last or last in LABELS else name
-
-
-def _display(column: Column) -> Display:
-    values = [abs(value) for value in column.distinct() if math.isfinite(value)]
-    top = max(values, default=0.0)
-    log = _logarithmic(column)
-    if column.unit in ("1", "%") and "fraction" in column.name:
-        return Display(unit="%", factor=0.01)
-    if column.unit in UNSCALED or top == 0:
-        return Display(unit="" if column.unit == "1" else column.unit, factor=1.0, log=log)
-    if column.unit == "B" and all(
-        value == int(value) and int(value) % 256 == 0 for value in values
-    ):
-        power = min(max(_power(values, 1024.0, log), 0), 4)
-        return Display(unit=BINARY[power], factor=1024.0**power, log=log)
-    power = min(max(_power(values, 1000.0, log), -4), 5)
-    return Display(unit=PREFIXES[power] + column.unit, factor=1000.0**power, log=log)
 
 
 def _power(values: Sequence[float], base: float, log: bool) -> int:
