@@ -18,7 +18,8 @@ from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.experiments.cases import NONE, case_name, listed, located
 from c3sim.iterations.build import Plan, build, plan
-from c3sim.iterations.measure import run_iteration
+from c3sim.iterations.measure import result_of
+from c3sim.iterations.measured import measure
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.spec.fields import annotation_of, fields_of
@@ -62,7 +63,8 @@ class IterationCase:
         """Raises InputError with the name of the case."""
         loaded = self.loaded
         try:
-            return run_iteration(loaded.iteration, loaded.model, self.node, change=self.change)
+            measured = measure(loaded.iteration, loaded.model, self.node, change=self.change)
+            return result_of(measured, "as_written")
         except InputError as error:
             where = f"{self.name} on {self.node.name}"
             raise InputError(f"{error.message} ({where})", error.path) from None

@@ -105,14 +105,7 @@ def rate(text: str) -> float | None:
 
 
 def copy_task(
-    *,
-    size: int,
-    source: str,
-    destination: str,
-    peer: int | None,
-    dma: bool,
-    workgroups: int | None,
-    gpus: str = "",
+    *, size: int, source: str, destination: str, peer: int | None, dma: bool, workgroups: int | None
 ) -> dict[str, Any]:
     """A copy of the workload schema; a DMA engine takes no workgroups."""
     task: dict[str, Any] = {
@@ -126,8 +119,6 @@ def copy_task(
     task["executor"] = "dma" if dma else "kernel"
     if workgroups and not dma:
         task["workgroups"] = workgroups
-    if gpus:
-        task["gpus"] = gpus
     return task
 
 

@@ -25,7 +25,6 @@ from c3sim.evaluation.strategies.table import (
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
-from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Change, Numbers, Runs, launched
 from c3sim.machine.machine import SHARING
 from c3sim.result import Result
@@ -191,22 +190,6 @@ def explain(
     return replace(found, notes=(*found.notes, *past))
 
 
-def run_described(
-    loaded: LoadedIteration,
-    node: Node,
-    *,
-    strategy: str = "as_written",
-    settings: Mapping[str, object],
-    trace: bool = False,
-    all_layers: bool = False,
-) -> IterationResult:
-    """*loaded* on *node* with *settings* of any kind. Raises InputErrors."""
-    node, workload = described_on(loaded, node, settings)
-    strategy = strategy_name(strategy)
-    measured = _measured(workload, node, strategy, trace=trace, all_layers=all_layers)
-    return result_of(measured, strategy)
-
-
 def explain_described(
     workload: Described, node: Node, strategy: str, progress: Progress | None = None
 ) -> Explanation:
@@ -319,12 +302,10 @@ _CLASS_OF = {"gemm": "gemm", "collective": "communication"}
 
 
 def _measured(
-    workload: Described, node: Node, strategy: str, *, trace: bool = False, all_layers: bool = False
+    workload: Described, node: Node, strategy: str, *, trace: bool = False
 ) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
-        return measure(
-            loaded.iteration, loaded.model, node, change=change, trace=trace, all_layers=all_layers
-        )
+        return measure(loaded.iteration, loaded.model, node, change=change, trace=trace)
     except InputError as error:
         raise InputErrors([error]) from None

@@ -6,34 +6,18 @@ from c3sim.evaluation.evaluate import power_result
 from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.strategies.rewrites import staying_note
 from c3sim.evaluation.trust import nearest
-from c3sim.iterations.build import Model, Plan
-from c3sim.iterations.measured import InTurns, Measured, measure
+from c3sim.iterations.build import Plan
+from c3sim.iterations.measured import InTurns, Measured
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
-from c3sim.iterations.runs import Change, Numbers, Runs
+from c3sim.iterations.runs import Numbers, Runs
 from c3sim.iterations.stages import Stage
 from c3sim.machine.energy import IDLE, by_component
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node
-from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm
 from c3sim.spec.workload import Collective
-
-
-def run_iteration(
-    iteration: Iteration,
-    model: Model,
-    node: Node,
-    *,
-    strategy: str = "as_written",
-    change: Change = lambda workload: workload,
-    trace: bool = False,
-    all_layers: bool = False,
-) -> IterationResult:
-    """*iteration* on *node*; arguments as of :func:`c3sim.iterations.measured.measure`."""
-    measured = measure(iteration, model, node, change=change, trace=trace, all_layers=all_layers)
-    return result_of(measured, strategy)
 
 
 def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from iteration_case import described
+from iteration_case import described, run_described
 
 from c3sim.iterations.build import Built, build, plan
-from c3sim.iterations.described import run_described
 from c3sim.spec.hardware import Node
 from c3sim.spec.host import CallTime, HostProfile, StepTime
 from c3sim.spec.reading.loading import load_hardware

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from iteration_case import check_figures, described, result
+from iteration_case import check_figures, described, result, run_described
 
 import c3sim
 from c3sim.errors import InputError
-from c3sim.iterations.described import run_described
 from c3sim.iterations.result import IterationResult
 from c3sim.spec.reading.loading import load_hardware, open_iteration
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from iteration_case import built, described, planned
+from iteration_case import built, described, planned, run_described
 
 from c3sim.errors import InputError
 from c3sim.iterations.build import Plan
-from c3sim.iterations.described import run_described
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.operators import Op, OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from c3sim.iterations.build import Built, Plan, build, plan
-from c3sim.iterations.described import run_described
+from c3sim.iterations.described import described_on, evaluate
+from c3sim.iterations.measure import result_of
+from c3sim.iterations.measured import measure
 from c3sim.iterations.result import IterationResult
+from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.reading.loading import LoadedIteration, load_hardware, with_model
 
@@ -33,7 +36,16 @@ def built(layers: int, **fields: Any) -> Built:
 def result(all_layers: bool = False, **fields: Any) -> IterationResult:
     loaded = described(**fields)
     node = load_hardware(loaded.iteration.node).node
-    return run_described(loaded, node, settings={}, all_layers=all_layers)
+    measured = measure(loaded.iteration, loaded.model, node, all_layers=all_layers)
+    return result_of(measured, "as_written")
+
+
+def run_described(
+    loaded: LoadedIteration, node: Node, *, settings: dict[str, Any], trace: bool = False
+) -> IterationResult:
+    """*loaded* on *node* with *settings* of any kind."""
+    node, workload = described_on(loaded, node, settings)
+    return evaluate(workload, node, "as_written", trace=trace)
 
 
 def check_figures(found: IterationResult) -> None:

@@ -92,10 +92,9 @@ def unfused(node: Node, row: Configuration, how: Conditions) -> Workload:
     return as_workload(node, unfused_tasks(node, row, how))
 
 
-def unfused_tasks(node: Node, row: Configuration, how: Conditions, after: str = "") -> Tasks:
-    """*after*: the task that comes before the kernel; its last is ``exchange``."""
-    before = [after] if after else []
-    tasks: Tasks = {"compute": {**_kernel(node, row), "after": before}}
+def unfused_tasks(node: Node, row: Configuration, how: Conditions) -> Tasks:
+    """Kernel and collective, one after the other; the last task is ``exchange``."""
+    tasks: Tasks = {"compute": {**_kernel(node, row), "after": []}}
     last = "compute"
     if how.staging and row.collective == "all_to_all":
         tasks["stage"] = {"kind": "stream", "pattern": "copy", "bytes": row.bytes, "after": [last]}
@@ -108,9 +107,9 @@ def fused(node: Node, row: Configuration, how: Conditions) -> Workload:
     return as_workload(node, fused_tasks(node, row, how))
 
 
-def fused_tasks(node: Node, row: Configuration, how: Conditions, after: str = "") -> Tasks:
+def fused_tasks(node: Node, row: Configuration, how: Conditions) -> Tasks:
     """Its last tasks are those that :func:`lasts` names."""
-    compute = {**_persistent(node, row, how), "after": [after] if after else []}
+    compute = {**_persistent(node, row, how), "after": []}
     if node.nodes > 1:
         return {"compute": compute, **_puts(node, row, how)}
     owned: Tasks = {"results": "peers", "order": "by_owner" if how.late else "remote_first"}
