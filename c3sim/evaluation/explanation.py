@@ -59,8 +59,8 @@ def reasons(
     causes: Mapping[str, float],
     left_over: float,
 ) -> tuple[str, ...]:
-    """A sentence for each of *causes* [s] of task *name* that is large, for *left_over* [s] and for
-    waiting for other ranks.
+    """A sentence for each of *causes* [s] of task *name* that is large, for *left_over* [s] for
+    waiting for other ranks, and for channels that a small message does not fill.
     """
     texts = []
     for cause, seconds in causes.items():
@@ -77,6 +77,12 @@ def reasons(
     if waited > COUNTED * isolated:
         texts.append(
             f"{waited * 1e3:.3g} ms of its time it waits for other ranks' channels, holding its own"
+        )
+    detail = run.task(name).detail
+    if "of_channels" in detail:
+        texts.append(
+            f"{detail['channels']} of its library's {detail['of_channels']} channels carry it: as"
+            " many as a message of this size fills, by the rule of the protocol (ring_parts)"
         )
     return (*texts, *_of_lines(run, name))
 

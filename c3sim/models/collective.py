@@ -28,6 +28,7 @@ from c3sim.models.collective_counts import (
     SHOTS,
     STRAIGHT,
     Primitive,
+    channels_by_size,
     deal,
     primitives_of,
     rounds,
@@ -65,6 +66,9 @@ def plan_phase(
     counts = COUNTS[task.op, algorithm](ranks.count)
     sent = counts.sent * (task.size / ranks.count)
     channels, evenness = channels_of(library, task), 1.0
+    if task.channels is None and algorithm == "ring" and wire.ring_parts is not None:
+        passes = 2 if task.op == "all_reduce" else 1
+        channels = channels_by_size(wire.ring_parts, channels, ranks.count, task.size, passes)
     connections = in_turn = rounds(task.op, algorithm, ranks.count)
     if algorithm == "direct" and rules.peer_channels is not None:
         dealt = deal(rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1))
@@ -117,6 +121,11 @@ def plan_phase(
     slices = 0 if algorithm in SHOTS else slices
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     flight, steps = _steps(node, wire, task.op, algorithm, ranks, span, in_turn, longer)
+    if (
+        algorithm == "ring" and wire.ring_parts is not None
+    ):  # its latency has one pass of all threads
+        a_pass = min(wire.ring_parts.part_per_rank, sent / counts.steps / channels)
+        steps -= counts.steps * min(wire.step_latency, a_pass / loaded)
     if algorithm in SHOTS:  # flags in place of what a step of the library takes
         steps = counts.steps * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
@@ -134,7 +143,9 @@ def _bytes_per_cycle(library: CollectiveLibrary, op: str, algorithm: str) -> flo
 
 
 def channels_of(library: CollectiveLibrary, task: Collective) -> int:
-    """Channels of *task*: its own choice or the library's, at most as many as can work."""
+    """Channels of *task*: its own choice or the most that the library takes, of which at most as
+    many as can work.
+    """
     return min(task.channels or library.channels.default[task.op], library.channels.maximum)
 
 

@@ -49,7 +49,7 @@ from typing import NamedTuple
 
 from c3sim.models.stores import policy_cost, remote_stores
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.libraries import PeerChannels
+from c3sim.spec.libraries import ChannelParts, PeerChannels
 
 
 class Counts(NamedTuple):
@@ -187,3 +187,19 @@ def deal(rule: PeerChannels, channels: int, ranks: int, size: float) -> Dealt:
     used = min(parts, total)
     most = ceil(parts / used)
     return Dealt(used, parts / used / most, most)
+
+
+def channels_by_size(
+    rule: ChannelParts, channels: int, ranks: int, size: float, passes: int
+) -> int:
+    """Channels of at most *channels* that a ring of *ranks* gives a part of a message of *size*
+    bytes, which goes round *passes* times.
+
+    There are as many as leave each ``part + ranks part_per_rank`` bytes. Whole cells of
+    ``cell / passes`` bytes are then dealt in equal numbers, rounded up, until none is left, so that
+    the last channels may get nothing.
+    """
+    least = rule.part + ranks * rule.part_per_rank
+    channels = max(1, min(channels, int(size // least))) if least else channels
+    cells = max(1, ceil(size * passes / rule.cell))
+    return ceil(cells / ceil(cells / channels))

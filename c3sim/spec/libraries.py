@@ -79,8 +79,25 @@ class GemmLibrary(Hardware):
     pool"""
 
 
+class ChannelParts(Hardware):
+    """Least parts of a message that a library gives a channel (models/collective_counts.py:
+    channels_by_size).
+    """
+
+    part: Bytes = 0.0
+    """bytes of the message for each channel: threads of a workgroup times bytes of a thread"""
+    part_per_rank: Bytes = 0.0
+    """added to it for each rank"""
+    cell: Bytes
+    """bytes that are not shared between channels; of a message that goes round twice, half"""
+
+
 class Protocol(Hardware):
     """One wire protocol of a collective library."""
+
+    ring_parts: ChannelParts | None = None
+    """rings that name no channels: fewer where the message is small; left out: always the default
+    of the library"""
 
     step_latency: Time
     """one hop of one step, at no load"""

@@ -18,6 +18,7 @@ from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts
+from c3sim.models.collective import channels_of
 from c3sim.models.groups import group_of, ranks_in, span_of
 from c3sim.models.hierarchy import CollectivePlan
 from c3sim.models.network import mirrored
@@ -300,6 +301,7 @@ class ChannelCollective:
         self.cold = 0.0 if warm else self.plan.connections * library.cold_step_latency
         self.phases: list[dict[str, Any]] = [{"name": phase.name} for phase in self.plan.phases]
         rules = library.channels
+        self.most = channels_of(library, task)
         self.working = _Working(rules.clocked, rules.beside_compute)
         each = rules.channels_per_unit
         self.workgroups = rules.workgroups(self.plan.channels)
@@ -317,6 +319,8 @@ class ChannelCollective:
         plan = self.plan
         names = ("channels", "algorithm", "protocol")
         decided = {name: getattr(plan, name) for name in names}
+        if self.most > plan.channels and plan.algorithm == "ring":
+            decided["of_channels"] = self.most
         return decided | ({"parts": plan.parts, "phases": self.phases} if plan.hierarchical else {})
 
     def _placed(self, rank: int) -> None:

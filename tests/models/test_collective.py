@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
 
 import pytest
 
@@ -247,3 +249,33 @@ def test_latencies_of_memory_and_fabric_keep_their_clock() -> None:
     assert channel_speed(1.0, 0.5, 0.8) == 0.5 * 0.8
     assert channel_speed(0.5, 0.5, 0.75) == pytest.approx(0.75 / 1.5)
     assert channel_speed(0.0, 0.5, 1.0) == 1.0
+
+
+CHANNELS = Path(__file__).parents[2] / "validation/data/kernels/h200-2-nccl-channels.csv"
+
+
+def test_channels_of_small_messages_are_those_measured() -> None:
+    """All 114 counts of rings by a pinned protocol on two H200: 1, 2, 4, 8, 16, 22, 24."""
+    node = load_hardware("h200-2").node
+    with CHANNELS.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["protocol"]]
+    assert len(rows) == 114
+    for row in rows:
+        task = {"size": float(row["bytes"]), "algorithm": "ring", "protocol": row["protocol"]}
+        assert plan(row["operation"], node=node, **task).channels == int(row["channels"]), row
+
+
+def test_the_channels_of_a_task_are_its_own() -> None:
+    node = load_hardware("h200-2").node
+    assert plan("all_reduce", 65536, node).channels == 8
+    assert plan("all_reduce", 65536, node, channels=24).channels == 24
+
+
+def test_the_ranks_of_a_ring_count_for_ll() -> None:
+    """512 threads of 8 B for each of 8 ranks: 32 KiB a channel, so 256 KiB have 8, of two GPUs 22:
+    128 cells of 2 KiB, 6 for each of 24.
+    """
+    eight, two = load_hardware("h200-8").node, load_hardware("h200-2").node
+    how = {"algorithm": "ring", "protocol": "ll"}
+    assert plan("all_reduce", 262144, eight, **how).channels == 8
+    assert plan("all_reduce", 262144, two, **how).channels == 22
