@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from kineto_case import MadeTrace
 from typer.testing import CliRunner
 
 import c3sim
@@ -50,6 +51,32 @@ def test_rows_of_two_result_files_meet_by_their_axes(tmp_path: Path) -> None:
         c3sim.diff(before, after, column="rate")
 
 
+def test_what_changed_of_a_class_is_its_number_and_its_kernels(tmp_path: Path) -> None:
+    """Six GEMMs of 150 us, then seven of 170 us: one of 150 us more, and 7 x 170 - 7 x 150 = 140 us
+    of slower ones. The gather is new; nothing waits for it, so the replay has it beside a GEMM.
+    """
+    for name, gemms, took in (("before", 6, 150), ("after", 7, 170)):
+        made, size = MadeTrace(ranks=2), [[2048, 2048], [2048, 2048]]
+        for n in range(gemms):
+            about = {"called": 20.0 * n, "operator": "aten::mm", "dims": size}
+            made.kernel("nvjet_tst", 1000 + 500 * n, took, **about)
+        if name == "after":
+            made.gather(6000, 300, mib=32, ranks=2, called=200.0)
+        (tmp_path / f"{name}.json").write_text(made.text(), encoding="utf-8")
+    files = [str(tmp_path / f"{name}.json") for name in ("before", "after")]
+    shown = CliRunner().invoke(app, ["diff", *files, "--node", "h200-2", "--json"])
+    times = json.loads(shown.stdout)["times"]
+    for name in ("gemm", "kernel nvjet_tst"):
+        parts = times[name]["parts"]
+        assert parts.keys() == {NUMBER, ALONE, CONTENTION}
+        assert parts[NUMBER] == pytest.approx(150e-6)
+        assert parts[ALONE] + parts[CONTENTION] == pytest.approx(140e-6)
+    assert (times["all_gather"]["before"], times["all_gather"]["after"]) == (0, 300e-6)
+    wall = times["wall"]
+    assert sum(wall["parts"].values()) == pytest.approx(wall["change"], abs=1e-9)
+
+
+@pytest.mark.long
 def test_two_traces_by_class_by_kernel_and_by_cause() -> None:
     """A forward pass and a training step: the reduce-scatters are new, the gathers twice as many
     (again before each layer's backward pass).

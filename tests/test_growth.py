@@ -86,7 +86,8 @@ def gpus(count: int, _: Path) -> Work:
 
 
 def layers(*, every: bool) -> Callable[[int, Path], Work]:
-    fields = {"node": "h200-2", "tokens": 512, "parallel": {"kind": "fsdp"}, "phase": "forward"}
+    node = "h200-2" if every else "teaching-4"
+    fields = {"node": node, "tokens": 512, "parallel": {"kind": "fsdp"}, "phase": "forward"}
     if every:  # so many as one wants
         model = yaml.safe_load((ROOT / "workloads/models/llama-3-8b.yaml").read_text())
         fields["model"] = {**model, "layers": 100}
