@@ -211,7 +211,7 @@ def unpacked(commit: str | None, folder: Path) -> Path:
 
 
 def child(what: str, name: str, tree: Path) -> Any:
-    """What this file prints as a process that imports c3sim from *tree*."""
+    """Output of this file as a process that imports c3sim from *tree*."""
     command = [sys.executable, str(HERE), what, name]
     environment = os.environ | {"PYTHONPATH": str(tree)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -69,7 +69,7 @@ def bars(name: str, title: str, walls: Mapping[str, Sequence[float]], words: Seq
 
 
 def step_parts(**settings: Any) -> list[float]:
-    """Of a step [ms]: computation alone, what is stretched, what is exposed and idle."""
+    """Parts of a step [ms]: computation alone, what is stretched, what is exposed and idle."""
     result = c3sim.run(STEP, set=settings)
     alone, stretched = result.compute_s, result.overlap.stretched_s or 0.0
     return [1e3 * part for part in (alone, stretched, result.wall_s - alone - stretched)]

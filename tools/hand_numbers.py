@@ -24,7 +24,7 @@ INPUT = re.compile(r"```(?:yaml|sh|python|toml|json|ini)\n.*?```|\]\([^)]*\)|<!-
 
 def digest(text: str) -> str:
     """Six digits for the numbers of *text*, a page without its mark; empty where it has none."""
-    numbers = re.findall(r"\d+(?:\.\d+)?", INPUT.sub("", MARK.sub("\n", text)))
+    numbers = re.findall(r"\d+(?:\.\d+)?", INPUT.sub("", MARK.sub("", text)))
     return hashlib.sha256(" ".join(numbers).encode()).hexdigest()[:6] if numbers else ""
 
 
@@ -39,7 +39,7 @@ def unmarked() -> Iterator[Path]:
 
 def write(page: Path, day: str) -> None:
     """Mark *page* with *day*."""
-    text = MARK.sub("\n", page.read_text(encoding="utf-8"))
+    text = MARK.sub("", page.read_text(encoding="utf-8"))
     found = digest(text)
     mark = f"\n*Numbers by hand, last changed {day} ({found}).*\n" if found else ""
     page.write_text(text + mark, encoding="utf-8")

@@ -74,8 +74,8 @@ def machine_for(tiled: Tiled, machine: Machine) -> Machine:
 def served_gemm(
     tiled: Tiled, machine: Machine, policy: str, shares: Sequence[float] = SHARES
 ) -> tuple[Served, ...]:
-    """What caches serve of *tiled* under *policy*, at each of *shares* of the last shared cache.
-    Raises InputError: numba is not installed, without which that takes minutes.
+    """Bytes of *tiled* that caches serve under *policy*, by each of *shares* of the last shared
+    cache. Raises InputError: numba is not installed, without which that takes minutes.
     """
     if find_spec("numba") is None:
         raise InputError("the cache laboratory needs numba: pip install 'c3sim[fast]'", "lines")

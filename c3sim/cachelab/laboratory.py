@@ -123,7 +123,7 @@ def images_for(application: Application, machine: Machine) -> int:
 
 
 def classes_for(program: Program, machine: Machine, most: int = MOST) -> int:
-    """How many classes lines fall into, that one of them has no more than *most*. A workgroup keeps
+    """Number of classes that lines fall into, so that none has more than *most*. A workgroup keeps
     LEAST_UNDER_WAY lines of each under way: with fewer, hits hardly change, rows do.
     """
     largest = max(1, machine.window // LEAST_UNDER_WAY)
@@ -206,7 +206,7 @@ def issue_of(launch: Launch, lines: int, machine: Machine, classes: int) -> floa
 
 
 def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
-    """What the loops read, for one of *classes* classes of lines."""
+    """Numbers that the loops read, for one of *classes* classes of lines."""
     return bits.Settings(
         policy=policy,
         leaving=bits.NEVER,

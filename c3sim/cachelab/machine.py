@@ -101,7 +101,7 @@ def machines() -> list[str]:
 
 
 def lines_of(gpu: str, guesses: Mapping[str, float] | None = None) -> dict[str, float]:
-    """What machines.yaml says of the lines of *gpu*; *guesses* replace it. Raises InputError: it
+    """Entries of machines.yaml on lines of *gpu*; *guesses* replace it. Raises InputError: it
     says nothing.
     """
     if gpu not in _lines():

@@ -1,4 +1,4 @@
-"""What the fluid model's kernels take of the laboratory: bytes by place for several shares of the
+"""Counts of the laboratory for the fluid model's kernels: bytes by place for several shares of the
 last cache that all compute units share, row misses and stalls.
 
 Memory's efficiencies have been measured with streams. So a row miss counts as one beyond those of
@@ -36,8 +36,8 @@ def served(
     streams_known: bool = True,
     samples: int = SAMPLES,
 ) -> tuple[Served, ...]:
-    """What caches serve of *program* under *policy*, at each of *shares* of the last shared cache.
-    *streams_known*: memory's efficiencies have been measured with streams of reads and of copies.
+    """Bytes of *program* that caches serve under *policy*, by each of *shares* of the last shared
+    cache. *streams_known*: memory's efficiencies have been measured with streams of reads, copies.
     """
     found = []
     for share in shares:
@@ -84,7 +84,7 @@ def served_of(
 
 
 def source_of(counts: Counts, machine: Machine, policy: str) -> str:
-    """Who counted, and how far a sample may be from the whole."""
+    """Source of *counts*, and how far a sample may be from the whole."""
     near = f"hits within {100 * counts.error:.2f} points, bytes within {counts.bytes_error:.1%}"
     sample = f"; {near}" if counts.samples > 1 else "; all lines"
     return f"cache laboratory, {machine.name}, {policy}{sample}"

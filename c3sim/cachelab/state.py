@@ -1,4 +1,4 @@
-"""What the loops read and change: numbers of the machine, and arrays of caches, queues, channels.
+"""State of the loops: numbers of the machine, and arrays of caches, queues, channels.
 
 Where a line is: its channel, its place among those of the channel, its set in a cache.
 """

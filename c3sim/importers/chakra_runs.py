@@ -135,7 +135,7 @@ def _sender(task: TaskBase, node: Node, rank: int) -> int | None:
 
 
 def _own(task: TaskBase) -> dict[str, Any]:
-    """What of *task* its edges do not say."""
+    """Fields of *task* that its edges do not say."""
     plain = _plain(task)
     parts = [entry for entry in task.after if parse_after(entry).task != entry]
     plain.pop("after", None)

@@ -164,7 +164,7 @@ class Built:
 
 
 class Piece(NamedTuple):
-    """What is built: an iteration of one stage, or of its stages the *start* of the first, the
+    """A part to build: an iteration of one stage, or of its stages the *start* of the first, the
     *layers*, the *end* of the last, or a copy from stage to stage *within* a node or *between*
     nodes. *once*: the micro batch whose gradients are exchanged, with the optimizer behind it.
     """
@@ -464,7 +464,7 @@ def _tensors(unit: Unit) -> list[int]:
 
 
 def _replicas(planned: Plan, *, once: bool) -> Replicas:
-    """What data-parallel replicas exchange in a micro batch: in a pipeline gradients only *once*,
+    """Exchanges of data-parallel replicas in a micro batch: in a pipeline gradients only *once*,
     and weights that are kept; where they are accumulated, those in buckets only once.
     """
     mesh, training = planned.mesh, planned.iteration.phase == "training"

@@ -28,18 +28,18 @@ class Builder:
     profile: HostProfile | None
     tasks: dict[str, Task] = field(default_factory=dict)
     groups: Mapping[str, Group] = field(default_factory=dict)
-    """of GPUs, by who is in them: tensor, data, expert, replicas of experts; left out: all GPUs"""
+    """groups by who is in them: tensor, data, expert, replicas of experts; left out: all GPUs"""
     classes: dict[str, Operator] = field(default_factory=dict)
     host: float = 0.0
     """s that the host is busy with all launches"""
     backward: bool = False
-    """whether the backward pass is being launched"""
+    """true: the backward pass is being launched"""
     turned: str = ""
     """the last task of the forward pass"""
     weights: set[str] = field(default_factory=set)
     """tasks of the gradients of weights"""
     recorded: bool = False
-    """whether what is launched forward gets gradients"""
+    """true: what is launched forward gets gradients"""
     last: str = ""
     """the last task of the compute stream"""
     _of_step: float | None = None  # s of the host for each kernel of the optimizer
@@ -49,7 +49,7 @@ class Builder:
     scales: OperatorSet | None = None
     """makes the casts in front of products of 8 bit numbers; left out: there are none"""
     halves: bool = False
-    """whether what is launched is half a batch, and goes twice (halves.py)"""
+    """true: what is launched is half a batch, and goes twice (halves.py)"""
 
     def run(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
         """Launch *steps* one after the other, or of both halves in turns; yields each with the name

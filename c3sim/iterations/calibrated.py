@@ -123,7 +123,7 @@ def _slowness(workload: Described, node: Node) -> float:
 def _takes(
     known: Mapping[str, float], found: IterationResult, measured: Measured
 ) -> dict[str, float]:
-    """How many times as long each class takes, from the last run, *found*, with those *known*."""
+    """Factor of the time of each class, from the last run, *found*, with those *known*."""
     busy = {name: times.busy_s for name, times in found.overlap.classes.items() if times.busy_s}
     ratios = {
         name: measured.busy_s[name] / time for name, time in busy.items() if name in measured.busy_s

@@ -42,7 +42,7 @@ class Experts:
         self.table = self.rows * share.expert if whole else self.rows
         """rows that go to experts, and that their results are added to"""
         self.arrive = share.expert > 1 and not whole and model.experts > share.expert
-        """whether rows come by the GPU that they are from, and go to their expert's place here"""
+        """true: rows come by the GPU that they are from, and go to their expert's place here"""
 
     def forward(self, activated: list[Step]) -> list[Step]:
         """From the norm's output on. *activated*: the experts' products down to the input of
@@ -124,7 +124,7 @@ class Experts:
         return [permuted, *self.exchange(name), *self._here(f"{name}-here")]
 
     def _back(self, name: str) -> list[Step]:
-        """What experts give, to the GPUs whose rows they are; of all rows that is a sum."""
+        """Send results of experts to the GPUs whose rows they are; of all rows that is a sum."""
         if self.share.dispatch.by == "all_gather":
             return []
         return [*self._here(f"{name}-here"), *self.exchange(name)]
@@ -221,7 +221,7 @@ class Experts:
         ]
 
     def _router_backward(self) -> list[Step]:
-        """Of weights and scores: their quotients, a row of zeros with the chosen ones', softmax."""
+        """Gradients of weights and scores: quotients, zeros with the chosen ones', softmax."""
         o, of_token = self.o, self.rows * self.model.experts_per_token
         names = ("weights-quotient", "weights-sum-gradient", "weights-both")
         steps: list[Step] = [self._small(name, of_token) for name in names]

@@ -221,7 +221,7 @@ class Layer:
         return turn(self.o, self.share.rows * self.queries, self.share.rows * self.keys)
 
     def _shared_network(self) -> list[Step]:
-        """Of all tokens, between GPUs that share it."""
+        """Network of all tokens, between GPUs that share it."""
         return [*self._whole("gather2"), *self._network(), *self._sum("reduce2")]
 
     def _network(self) -> list[Step]:

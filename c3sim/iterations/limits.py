@@ -1,4 +1,4 @@
-"""What binds a workload, or an iteration in its place: in full for ``explain``, in a line for
+"""Limits of a workload, or an iteration in its place: in full for ``explain``, in a line for
 ``run``.
 """
 
@@ -29,7 +29,7 @@ PARTS = {
 def limits_of(
     workload: Workload, node: Node, strategy: str, progress: Progress | None = None
 ) -> dict[str, Limit]:
-    """What binds the wall time, the exposed communication and each operator class; of up to TASKS
+    """Limits of the wall time, exposed communication and each operator class; of up to TASKS
     tasks each, among the others (``task NAME``) and alone (``NAME alone``). Of an iteration, and of
     many tasks, few numbers are moved, and what binds next is looked for of the wall time only.
     """
@@ -42,7 +42,7 @@ def limits_of(
 def limit_of_run(
     workload: Workload, node: Node, strategy: str, wall: float
 ) -> Limit | dict[str, float]:
-    """What binds the *wall* time [s] of a short run, and what binds next; of a long one how much of
+    """Limits of the *wall* time [s] of a short run, first and next; of a long one how much of
     it follows each of PARTS, from a simulation each.
     """
     if not isinstance(workload, Described) and effort_of(workload, node).seconds <= SHORT_S:

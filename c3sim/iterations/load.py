@@ -42,7 +42,7 @@ BALANCED = Load()
 
 
 class Dispatch(NamedTuple):
-    """How rows get to experts on other GPUs, and by how many compute units."""
+    """Transport of rows to experts on other GPUs, and the compute units that it takes."""
 
     by: Literal["all_to_all", "all_gather", "kernels"] = "all_to_all"
     units: int | None = None

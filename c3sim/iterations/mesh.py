@@ -80,7 +80,7 @@ class Mesh:
 
     @property
     def groups(self) -> dict[str, Group]:
-        """Who exchanges with whom, but for groups of all GPUs."""
+        """Groups of GPUs that exchange, but for those of all GPUs."""
         experts = self._experts()
         every = {
             "tensor": self._flat("tp"),
@@ -230,7 +230,7 @@ def _etp(layout: Layout) -> int:
 
 
 def _of_kinds(kinds: Mapping[str, Any], ranks: int) -> Mesh:
-    """Of entries by kind, in the order of nesting."""
+    """Mesh of entries by kind, in the order of nesting."""
     sizes = _sizes(kinds, ranks)
     tensor, stages = sizes.get("tensor", 1), sizes.get("pipeline", 1)
     if ranks % (tensor * stages):

@@ -76,7 +76,7 @@ class Pipe(NamedTuple):
         return stage % self.stages
 
     def chunk(self, stage: int, chunk: int) -> int:
-        """What *stage* is on its GPU, for a micro batch in *chunk* of another."""
+        """Number of *stage* on its GPU, for a micro batch in *chunk* of another."""
         return chunk if self.schedule == "dualpipe" else stage // self.stages
 
     @property
@@ -86,7 +86,7 @@ class Pipe(NamedTuple):
 
 
 def order(pipe: Pipe, gpu: int) -> list[Slot]:
-    """What *gpu* does, one after the other."""
+    """Work of *gpu*, in order."""
     if not pipe.training:
         return [(Work("F", 0, n),) for n in range(pipe.batches)]
     if pipe.schedule == "dualpipe":

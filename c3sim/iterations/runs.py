@@ -33,18 +33,18 @@ class Numbers:
     waited: float = 0.0
     host: float = 0.0
     forward: float = 0.0
-    """of *wall*, until the forward pass has ended"""
+    """time of *wall* until the forward pass has ended"""
     weights: float = 0.0
     """kernels of gradients of weights, one after the other"""
     busy: dict[str, float] = field(default_factory=dict)
     exposed: dict[str, float] = field(default_factory=dict)
     account: dict[str, float] = field(default_factory=dict)
     once: dict[str, float] = field(default_factory=dict)
-    """of *account*, what optimizer kernels take"""
+    """part of *account* that optimizer kernels take"""
     parts: dict[str, float] = field(default_factory=dict)
-    """of *wall* (shares.py)"""
+    """parts of *wall* (shares.py)"""
     group_busy: dict[str, float] = field(default_factory=dict)
-    """of communication, by the stream of its group of GPUs"""
+    """time of communication, by the stream of its group of GPUs"""
     group_exposed: dict[str, float] = field(default_factory=dict)
 
     def at(self, other: Numbers, here: int, there: int, layers: int) -> Numbers:

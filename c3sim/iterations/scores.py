@@ -40,7 +40,7 @@ class Scores:
     needed: float
     """part of the FLOP that the model needs"""
     absorbed: bool = False
-    """whether heads are rows; there is nothing to mask, and results stay as they are"""
+    """true: heads are rows; there is nothing to mask, and results stay as they are"""
 
     @classmethod
     def of(
@@ -61,7 +61,7 @@ class Scores:
 
     @classmethod
     def of_latents(cls, o: OperatorSet, model: Transformer, share: Share) -> Scores:
-        """Of one new token, absorbed: its heads are the rows."""
+        """Attention of one new token, absorbed: its heads are the rows."""
         assert model.latent is not None
         return cls(
             o=o,

@@ -71,7 +71,7 @@ class Turns:
         return Pipe(planned.schedule, planned.stages, batches, chunks, training)
 
     def layers(self, stage: int) -> int:
-        """Of a stage of the model: as many as of any other, the first ones one more."""
+        """Layers of a stage of the model: as many as of any other, the first ones one more."""
         each, more = divmod(self.planned.layers, self.pipe.depth)
         return each + (stage < more)
 

@@ -86,7 +86,7 @@ class Machine:
         self._bounds: dict[tuple[str, Capacity | None], int] = {}
 
     def group(self, task: str) -> str:
-        """Who shares with *task* what is private: the name of a group, or *task* itself."""
+        """Name of the group that shares private resources with *task*, or *task* itself."""
         return self._groups.get(task, task)
 
     def home(self, gpu: int, here: int | None = None) -> int:

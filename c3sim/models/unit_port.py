@@ -1,4 +1,4 @@
-"""How fast the workgroups on one compute unit go over memory.
+"""Rate at which the workgroups on one compute unit go over memory.
 
 They have F bytes of loads under way: what their threads ask for, and no more than the lines of the
 first-level cache that shared memory leaves. Loads wait for the latency L of memory; loads and

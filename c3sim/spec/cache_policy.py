@@ -55,7 +55,7 @@ class CachePolicies(Hardware):
     l1_bandwidth: BytesPerCycle
     """bytes that hit there, per cycle and unit"""
     line: Bytes
-    """of the last cache that all compute units share"""
+    """bytes of a line of the last cache that all compute units share"""
     ways: Count
     """lines of a set there"""
     streaming_share: Fraction

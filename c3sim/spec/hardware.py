@@ -196,9 +196,9 @@ class Links(Hardware):
     per_peer: Parts
     """links to each neighbour (full mesh, ring) or into the switch"""
     reduction: bool = False
-    """whether the switch adds what it reads from several GPUs, and copies what it writes to them"""
+    """true: the switch adds what it reads from several GPUs, and copies what it writes to them"""
     multicast: bool = False
-    """whether the switch hands what one GPU writes once to several others"""
+    """true: the switch hands what one GPU writes once to several others"""
     reverse_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """payload that a link cannot carry for each byte of the opposite direction, which it
     acknowledges; left out: 0"""

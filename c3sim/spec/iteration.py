@@ -33,7 +33,7 @@ class Ddp(Spec):
     bucket: Bytes = 25.0 * 2**20
     """a bucket is sent when it has as much; the first one from 1 MiB on"""
     views: bool = False
-    """whether gradients are views of the buckets (gradient_as_bucket_view of PyTorch); false: each
+    """true: gradients are views of the buckets (gradient_as_bucket_view of PyTorch); false: each
     is copied back once its bucket is reduced"""
 
 
@@ -46,7 +46,7 @@ class Fsdp(Spec):
     prefetch: int = Field(1, ge=0)
     """layers that are gathered ahead of the one that runs"""
     reshard: bool = True
-    """whether weights are freed after the forward pass, and gathered again for the backward one"""
+    """true: weights are freed after the forward pass, and gathered again for the backward one"""
     pieces: Literal[1, 2] = 1
     """parts of a layer that are gathered, run again and scattered by themselves; 2: attention and
     network"""
@@ -60,7 +60,7 @@ class Tensor(Spec):
     """GPUs of a group; left out: all that a pipeline leaves. Where it nests in ddp or fsdp it needs
     one"""
     sequence: bool = False
-    """whether norms and residuals are split too, by tokens: reduce-scatters and all-gathers instead
+    """true: norms and residuals are split too, by tokens: reduce-scatters and all-gathers instead
     of all-reduces"""
 
 
@@ -110,7 +110,7 @@ class Mixture(Spec):
     skew: Factor = 0.0
     """standard deviation of the logarithm of experts' loads; 0: all get as many rows"""
     seed: int = Field(0, ge=0)
-    """of the draw of loads"""
+    """seed of the draw of loads"""
     dispatch: Literal["all_to_all", "all_gather", "kernels"] = "all_to_all"
     """how rows get to experts on other GPUs and back: every row to each of its experts; all rows to
     all GPUs, and sums of their results scattered; or kernels that send a row once to each GPU that
@@ -143,12 +143,12 @@ class Iteration(Spec):
     batch: Count = 1
     """sequences (samples) per data-parallel replica: a tensor or pipeline group, else a GPU"""
     tokens: Count | None = None
-    """of a sequence; needed but for decode, which makes one, and for models without sequences"""
+    """tokens of a sequence; needed but for decode, which makes one, and models without sequences"""
     context: int = Field(0, ge=0)
     """decode: tokens there already"""
     phase: Phase = "training"
     precision: Dtype = "bf16"
-    """of weights, activations, gradients and optimizer; fp8: of GEMMs, all else in bf16"""
+    """type of weights, activations, gradients and optimizer; fp8: of GEMMs, all else bf16"""
     optimizer: Literal["none", "adamw", "lamb"] = "none"
     master_weights: bool = False
     """mixed precision: the optimizer keeps weights and moments in 4 byte numbers, takes gradients
@@ -172,7 +172,7 @@ class Iteration(Spec):
     """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
     for each step"""
     mixture: Mixture = Mixture()
-    """of models with experts"""
+    """load of experts, and how rows get to them"""
     fused_qkv: bool | None = None
     """queries, keys and values by one GEMM, or by three; left out: as the model says"""
     scales: Literal["none", "tensor"] = "none"
@@ -181,7 +181,7 @@ class Iteration(Spec):
     halves: Literal[1, 2] = 1
     """2: two halves of the batch beside each other, the exchange of one while the other computes"""
     fused: bool = False
-    """whether element-wise chains are one kernel each, as a compiler makes them"""
+    """true: element-wise chains are one kernel each, as a compiler makes them"""
     optimizer_kernels: Literal["foreach", "fused"] = "foreach"
     """a pass over lists of tensors for each operation of the optimizer, or as few as it needs"""
 

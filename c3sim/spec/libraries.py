@@ -52,10 +52,9 @@ class GemmLibrary(Hardware):
     stages: Parts
     """slices of its operands that a workgroup keeps in LDS"""
     most_stages: Parts | None = None
-    """of tiles of which LDS has room for more slices: as many as it has, up to this; left out: as
-    of all others"""
+    """most stages of tiles of which LDS has room for more slices; left out: as of all others"""
     slice_bytes: Bytes
-    """of K per row or column of a tile that a workgroup stages at a time"""
+    """bytes of K per row or column of a tile that a workgroup stages at a time"""
     split_k: Parts
     """largest split of K when tiles are fewer than compute units"""
     split_depth: Count | None = None
@@ -72,8 +71,8 @@ class GemmLibrary(Hardware):
     """share of a CU's streaming rate that a tile's loads reach"""
     waves: Parts
     registers: Annotated[int, Field(ge=0)]
-    """of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators and
-    operands)"""
+    """registers of 32 bit per lane, of all waves of a workgroup; 0: from its tile (accumulators
+    and operands)"""
     own_tiles: Parts
     """dynamic_persistent: tiles of each workgroup that are its own, before it takes others from the
     pool"""
@@ -168,7 +167,7 @@ class Channels(Hardware):
     channels_per_unit: Parts = 1
     """channels that share a workgroup, which claims as much as all of them: a CU carries so many"""
     lds: Bytes
-    """of one channel; so are registers and waves"""
+    """LDS of one channel; registers and waves are of one channel too"""
     registers: Count
     waves: Parts
 
@@ -192,7 +191,7 @@ class SwitchReduction(Hardware):
     base_latency: Time
     """more than launch_latency before the first byte, once, in place of the protocol's"""
     bytes_per_cycle: BytesPerCycle
-    """of what a GPU sends, per channel and engine cycle"""
+    """bytes that a GPU sends, per channel and engine cycle"""
 
 
 class EngineUse(Hardware):
@@ -201,7 +200,7 @@ class EngineUse(Hardware):
     operations: tuple[Literal["all_gather", "reduce_scatter", "all_to_all"], ...]
     """these; a reduce-scatter is an exchange by engines, and a kernel that adds what has arrived"""
     gather_variant: Literal["pcpy", "b2b", "multicast"] = "pcpy"
-    """of an all-gather that names no variant; exchanges are a copy to each peer"""
+    """variant of an all-gather that names none; exchanges are a copy to each peer"""
     direction: Literal["push", "pull"] = "push"
     own_part: Literal["beside", "first"] = "beside"
     """out of place: the copy of a rank's own part goes beside those to peers, or before them in one

@@ -78,7 +78,7 @@ class Transformer(Spec):
     """inner width of the experts that every token takes beside its own, together; left out: there
     are none"""
     shared_gate: bool = False
-    """whether a number of each token weighs what these give"""
+    """true: a number of each token weighs what these give"""
     scoring: Literal["softmax", "sigmoid"] = "softmax"
     """makes scores of what the router gives"""
     expert_groups: Extent = 1
@@ -86,39 +86,39 @@ class Transformer(Spec):
     groups_per_token: Extent = 1
     """groups that one token's experts are in"""
     expert_bias: bool = False
-    """whether a number of each expert is added to its scores before experts are chosen"""
+    """true: a number of each expert is added to its scores before experts are chosen"""
     vocab: Extent
     dtype: Dtype = "bf16"
-    """of weights, activations, keys and values"""
+    """type of weights, activations, keys and values"""
     gated: bool = True
-    """whether the network multiplies two inner projections; false: it has one"""
+    """true: the network multiplies two inner projections; false: it has one"""
     fused_qkv: bool = False
-    """whether queries, keys and values are one matrix product; false: three, as in most models that
+    """true: queries, keys and values are one matrix product; false: three, as in most models that
     are trained (torchtitan, Hugging Face); serving engines have one"""
     fused_gate: bool = False
     """the same of gate and up; experts always have one"""
     causal: bool = True
-    """whether a token sees those before it only"""
+    """true: a token sees those before it only"""
     bias: bool = False
-    """whether projections and norms have biases"""
+    """true: projections and norms have biases"""
     biases: tuple[Biased, ...] = ()
     """projections that have one where not all do; network: experts' too"""
     sinks: bool = False
-    """whether softmax has a number of each head more in its sum"""
+    """true: softmax has a number of each head more in its sum"""
     head_norms: bool = False
-    """whether queries and keys go through a norm, head by head"""
+    """true: queries and keys go through a norm, head by head"""
     norms: Literal[2, 4] = 2
-    """of a layer; 4: also behind attention and behind the network"""
+    """norms of a layer; 4: also behind attention and behind the network"""
     activation: Literal["silu", "gelu"] = "silu"
-    """of a gated network; others have gelu"""
+    """function of a gated network; others have gelu"""
     positions: Literal["rotary", "learned", "none"] = "rotary"
     """how a token knows its place: its queries and keys are turned, or a row of a table is added"""
     learned_rows: Count | None = None
     """rows of tables that are added to the embedding: learned positions, token types"""
     dropout: bool = False
-    """whether training drops outputs of attention and network at random"""
+    """true: training drops outputs of attention and network at random"""
     tied: bool = False
-    """whether the output head's weights are the embedding's"""
+    """true: the output head's weights are the embedding's"""
     pretraining_head: bool = False
     """BERT's: a dense layer and a norm before the output head, a pooler and two outputs of it"""
     predicted: Annotated[Positive, Field(le=1)] = 1.0

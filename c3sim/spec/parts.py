@@ -45,7 +45,7 @@ class L2(Hardware):
     bandwidth: BytesPerCycle
     """bytes per cycle and die"""
     keeps_results: bool = False
-    """whether what kernels store takes lines from what a GEMM reads again; update_cost of memory
+    """true: what kernels store takes lines from what a GEMM reads again; update_cost of memory
     lets it pass by"""
     copies: Annotated[Positive, Field(ge=1, le=2)] = 1.0
     """lines that a line takes in the mean, where an L2 of two partitions keeps a copy in that of
@@ -98,18 +98,18 @@ class NearMemory(Hardware):
     """requests that the queue of a channel holds"""
     request: Bytes
     row: Bytes
-    """of a row of a bank, in one channel"""
+    """bytes of a row of a bank, in one channel"""
     banks: Count
     row_switch: Time
     """from a row of a bank to another one: precharge and activation"""
     row_cycle: Time
     """between two activations of a bank"""
     arbitrated: bool = True
-    """whether compute goes first; false: compute and communication take turns"""
+    """true: compute goes first; false: compute and communication take turns"""
     thresholds: tuple[Count, ...] = ()
     """requests in the queue from which on those of communication wait, the strictest first"""
     adaptive: bool = True
-    """whether the load of a kernel's first stage on memory chooses one of them, or none; false: the
+    """true: the load of a kernel's first stage on memory chooses one of them, or none; false: the
     strictest holds"""
     starvation_limit: Time = 0.0
     """how long a request of communication waits at most; 0: for ever"""
@@ -134,7 +134,7 @@ class Energies(Hardware):
     l2_byte: EnergyPerByte
     """at the maximum clock"""
     cache_byte: EnergyPerByte = 0.0
-    """of the memory-side cache; left out where there is none"""
+    """energy of a byte of the memory-side cache; left out where there is none"""
     hbm_byte: EnergyPerByte
     link_byte: EnergyPerByte
     """per byte and GPU that sends or receives it"""
@@ -332,7 +332,7 @@ class RemoteStores(Hardware):
 
     policies: dict[StorePolicy, PolicyCost] = Field(min_length=1)
     store_bytes: Bytes
-    """of one store of all lanes of a workgroup"""
+    """bytes of one store of all lanes of a workgroup"""
     latency: Time
     """from a store to its acknowledgement, where a lane waits for it"""
     flag_time: Time

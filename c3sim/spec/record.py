@@ -38,9 +38,9 @@ class TaskTime(Spec):
     time_us: Microseconds
     start_us: float | None = Field(None, ge=0)
     moving_us: Microseconds | None = None
-    """of a collective in a loop, less what it waits for other ranks: 5th percentile over turns"""
+    """time of a collective in a loop, less what it waits for ranks: 5th percentile over turns"""
     waited_for_ranks_us: float | None = Field(None, ge=0)
-    """of a collective: from its start until its channels are there on every rank"""
+    """wait of a collective, from its start until its channels are there on every rank"""
 
     @model_serializer(mode="wrap")
     def _without_waits(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

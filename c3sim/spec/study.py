@@ -63,12 +63,12 @@ class PlainMachine(Spec):
     compute_units: Parts
     clock: Frequency
     flops_per_cycle: dict[Literal["fp32", "fp64"], Positive]
-    """of a compute unit"""
+    """FLOP of a compute unit in a cycle"""
     l1: Bytes
     l2: Bytes
     line: Bytes
     ways: Count
-    """of L2"""
+    """ways of L2"""
     memory: Bandwidth
     source: str
 
@@ -152,7 +152,7 @@ class Serving(Spec):
     arrivals_per_second: Positive | None = None
     """Poisson arrivals; left out: all requests are there at the start"""
     seed: int = 0
-    """of the arrivals"""
+    """seed of the arrivals"""
     batch_tokens: Tokens = 8192
     """tokens of one step at most; longer prompts go in chunks"""
     max_sequences: Tokens = 256
@@ -387,25 +387,25 @@ class Study(Spec):
     outputs: tuple[str, ...] = ("wall_s", "speedup", "fraction_of_ideal", "own_fraction")
     pool: str | None = Field(
         None,
-        description="of kind c3: a study of other pairs, from which other tables are drawn;"
+        description="kind c3: a study of other pairs, from which other tables are drawn;"
         " of kind keep_or_stream: a study whose scenarios come first",
     )
-    band: Band | None = Field(None, description="of kind c3: how sure the means are")
+    band: Band | None = Field(None, description="kind c3: how sure the means are")
     characterisation: bool = Field(
-        False, description="of kind c3: isolated behaviour as well, beside published figures"
+        False, description="kind c3: isolated behaviour as well, beside published figures"
     )
     table: tuple[dict[str, Any], ...] = Field(
-        (), description="of kinds t3 and fused: their cases, in fields of the kind"
+        (), description="kinds t3 and fused: their cases, in fields of the kind"
     )
     assumptions: dict[str, Any] = Field(
-        {}, description="of kinds t3 and fused: values that nobody published, with their reasons"
+        {}, description="kinds t3 and fused: values that nobody published, with their reasons"
     )
     search: Search | None = Field(None, description="for c3sim optimise")
     applications: dict[str, Application] = Field(
-        {}, description="of kind cache_policies: kernels by their shapes"
+        {}, description="kind cache_policies: kernels by their shapes"
     )
     machines: PolicyMachines | None = Field(
-        None, description="of kind cache_policies: what they run on"
+        None, description="kind cache_policies: what they run on"
     )
     published: Annotated[dict[str, Any], AfterValidator(check_published)] = Field(
         {}, description="figures to show beside, with their source; never inputs"

@@ -47,9 +47,9 @@ class TaskBase(Spec):
     """tasks that the host thread waits for before it launches this one (a synchronisation)"""
 
     tiled: ClassVar[bool] = False
-    """whether others may wait for shares of its tiles"""
+    """true: others may wait for shares of its tiles"""
     owned: ClassVar[bool] = False
-    """whether its tiles belong to GPUs of the node"""
+    """true: its tiles belong to GPUs of the node"""
 
     @property
     def operand_bytes(self) -> float:
@@ -114,9 +114,9 @@ class AtOwners(KernelBase):
     flags: FlagPlace = "gpu"
     """memory that those flags lie in; who waits looks there (remote_stores.host_flag_time)"""
     policy: StorePolicy | None = None
-    """of its stores at peers, and of releases; left out: the first one of the GPU's file"""
+    """policy of its stores at peers, and of releases; left out: the first one of the GPU's file"""
     order: TileOrder = "mixed"
-    """of its tiles, by the GPU of the node that they belong to, an equal part each: all mixed; all
+    """order of its tiles, by the GPU that they belong to, an equal part each: all mixed; all
     of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
     the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
     (remote_first)"""
@@ -192,11 +192,11 @@ class Served(Spec):
     cache: Moved = 0.0
     """in the memory-side cache"""
     read: Moved = 0.0
-    """of memory,"""
+    """bytes read from memory"""
     written: Moved = 0.0
     """to memory"""
     inserted: Moved = 0.0
-    """of those read and written, what takes lines of the last shared cache"""
+    """bytes read and written that take lines of the last shared cache"""
     row_misses: Fraction = 0.0
     """part of those read and written that hits no open row of DRAM, beyond what memory's
     efficiencies have of them"""
@@ -226,7 +226,7 @@ class Kernel(AtOwners):
     """workgroups that share a compute unit; left out: as many as have room if each has 256 threads
     with 64 registers"""
     lds: Moved | None = None
-    """of a workgroup; left out: an equal part with *per_unit*, none without"""
+    """LDS of a workgroup; left out: an equal part with *per_unit*, none without"""
     read: Moved = 0.0
     """bytes that it loads"""
     written: Moved = 0.0
@@ -248,7 +248,7 @@ class Kernel(AtOwners):
     efficiency: Annotated[Positive, Field(le=1)] = 1.0
     """part of the peak of those units that it reaches alone"""
     stream_efficiency: Annotated[Positive, Field(le=4)] = 1.0
-    """of the rate at which a compute unit reads a stream, how much it asks of memory: requests that
+    """part that it asks of memory of the rate at which a compute unit reads a stream: requests that
     it has under way against those of a stream; more than 1 where it has more"""
     memory_efficiency: Annotated[Positive, Field(le=1)] = 1.0
     """part of what memory gives that it gets at most, since its order of rows and of reads and

@@ -61,10 +61,10 @@ class Loop(Spec):
     iterations: Count
     """turns of the loop; the power limit has averaged over half of them"""
     barrier: bool = True
-    """whether all ranks begin a turn together"""
+    """true: all ranks begin a turn together"""
     begin: Literal["start", "release", "call"] = "start"
-    """of a turn on a rank: the start of its first task, as profilers see it, the release before it,
-    or an event in front of the host's first call"""
+    """begin of a turn on a rank: the start of its first task, as profilers see it, the release
+    before it, or an event in front of the host's first call"""
 
 
 class HostThreads(Spec):
@@ -104,7 +104,7 @@ class HostThreads(Spec):
     jitter: Time = 0.0
     """per_rank, host: a rank begins up to this late, evenly distributed"""
     set_aside: bool = False
-    """whether the host has set lines of the last shared cache aside for those told to stay, as many
+    """true: the host has set lines of the last shared cache aside for those told to stay, as many
     as the GPU allows; nobody else has them then"""
     loop: Loop | None = None
     """left out: a single shot"""
@@ -138,9 +138,9 @@ class Schedule(Spec):
     along: Literal["m", "n", "k"] = "m"
     """extent of the GEMM that is gathered or scattered"""
     order: TileOrder = "staggered"
-    """of the GEMM's tiles, by the GPU that they belong to; kind tiles only"""
+    """order of the GEMM's tiles, by the GPU that they belong to; kind tiles only"""
     posted: Posting | None = None
-    """whether the GEMM posts the copies itself; kind tiles, by engines only"""
+    """true: the GEMM posts the copies itself; kind tiles, by engines only"""
 
 
 class Buffer(Spec):
@@ -185,7 +185,7 @@ class Gemm(AtOwners):
     k: Extent
     batch: Extent = 1
     rows: tuple[Extent, ...] = ()
-    """of each product of the batch, where experts' differ; m is then their mean"""
+    """rows of each product of the batch, where experts' differ; m is then their mean"""
     dtype: Dtype = "bf16"
     library: str | None = None
     """a GEMM library of the GPU; left out: the first one of its file"""
@@ -203,9 +203,9 @@ class Gemm(AtOwners):
     inputs: Literal["cold", "warm", "rotating"] = "cold"
     """state of private operands"""
     updates: bool = False
-    """whether memory adds the results to what is there, past the caches (hbm.update_cost)"""
+    """true: memory adds the results to what is there, past the caches (hbm.update_cost)"""
     forwarded: Fraction = 0.0
-    """of updates: share of the results that goes straight to the next GPU's memory"""
+    """share of the results of updates that goes straight to the next GPU's memory"""
     data: Literal["random", "pattern", "zero"] = "random"
     """what the operands hold: random numbers, numbers of few bits as tests use, or zeros; bits that
     do not change cost less energy"""
@@ -249,10 +249,10 @@ class StreamKernel(KernelBase):
     flops_per_byte: float = Field(0, ge=0)
     """vector FLOP per byte, for ALU-heavy kernels"""
     threads: Count = 1024
-    """of a workgroup; the default is that of the probe's stream kernels, with whose records the
+    """threads of a workgroup; the default is that of the probe's stream kernels, by which the
     rates of a unit were measured"""
     registers: Count = 32
-    """of a thread; two such kernels with a workgroup for each unit run side by side"""
+    """registers of a thread; two such kernels with a workgroup for each unit run side by side"""
     loads: Bytes = 64.0
     """bytes of loads that a thread has under way; of the probe's kernels four of 16 bytes"""
     lds: Moved | None = None

@@ -141,7 +141,7 @@ TURNS = 20  # of so many numbers one is tried in a sample
 
 
 def _slower_with_more(case: Case, path: str) -> bool:
-    """Whether *case* takes longer at any step up of the number at *path*."""
+    """True if *case* takes longer at any step up of the number at *path*."""
     if path not in end_and_reads(case)[1]:
         return False
     ends = [end_with(case, path, step) for step in STEPS]

@@ -112,7 +112,7 @@ def _moved(kept: list[str], heard: list[str]) -> list[tuple[str | None, str | No
 
 
 def _alike(old: str, new: str) -> bool:
-    """Whether both are one text. A line with a place of this computer is cut in its middle
+    """True if both are one text. A line with a place of this computer is cut in its middle
     (``c3sim.errors.short``) by some characters more or less, as that place is long or short.
     """
     if old == new:

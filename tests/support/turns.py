@@ -17,5 +17,5 @@ def turn_of_commit(turns: int) -> int:
 
 
 def has_turn(name: str, turn: int, turns: int) -> bool:
-    """Whether *name* belongs to that share, whatever else there is."""
+    """True if *name* belongs to that share, whatever else there is."""
     return crc32(name.encode()) % turns == turn

@@ -66,5 +66,5 @@ def standing_of(suite: str, role: str, standings: Mapping[str, Standing]) -> str
 
 
 def runs_of(suite: str, standings: Mapping[str, Standing]) -> str:
-    """Who ran *suite*; ``not_stated`` for one that the file does not list."""
+    """The people who ran *suite*; ``not_stated`` for one that the file does not list."""
     return standings[suite].runs if suite in standings else NOT_STATED

@@ -172,7 +172,7 @@ def attention_of_one(batch: int, tokens: int, groups: int, heads: int) -> Call:
 
 
 def attention(plan: Plan) -> Iterator[Row]:
-    """Of one new token, and over whole sequences."""
+    """Attention of one new token, and over whole sequences."""
     for batch, tokens, groups, heads in plan["decoding"]:
         about = {"batch": batch, "tokens": tokens, "groups": groups, "heads": heads}
         make = partial(attention_of_one, batch, tokens, groups, heads)

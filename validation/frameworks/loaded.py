@@ -1,4 +1,4 @@
-"""What loaded memory costs: kernels on few compute units beside one that streams on others.
+"""Measure loaded memory: kernels on few compute units beside one that streams on others.
 
     python -m validation.frameworks.loaded OUT.jsonl
 

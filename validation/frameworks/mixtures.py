@@ -159,7 +159,7 @@ class Mixture(nn.Module):  # type: ignore[misc]
         return _Exchange.apply(found, self.group)
 
     def weights(self, rows: Tensor) -> Tensor:
-        """Of the experts that the router chooses for each of *rows*."""
+        """Weights of the experts that the router chooses for each of *rows*."""
         scores = self.router(rows).float()
         sigmoid = self.sizes.get("scoring") == "sigmoid"
         scores = scores.sigmoid() if sigmoid else scores.softmax(dim=-1)

@@ -24,7 +24,7 @@ from .mixtures import turned as turned
 
 @dataclass(frozen=True)
 class Among:
-    """Whom a rank's layers talk to; no group: all ranks."""
+    """Groups that a rank's layers talk to; no group: all ranks."""
 
     tensor: Any = None  # group that shares each layer
     experts: Any = None  # group that experts are dealt to
@@ -47,7 +47,7 @@ class _Sum(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _Shared(torch.autograd.Function):  # type: ignore[misc]
-    """What all of a group use; its gradients are added up."""
+    """Input that all of a group use; its gradients are added up."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
@@ -97,7 +97,7 @@ class Layer(nn.Module):  # type: ignore[misc]
             self.up = self.gate = self.down = None
 
     def past(self, batch: int, tokens: int) -> Any:
-        """What is kept of so many tokens of each sequence."""
+        """Keys and values of so many tokens of each sequence."""
         if self.latent is not None:
             return torch.randn(batch, tokens, self.latent.rank + self.latent.rotary, **BF16)
         shape = (batch, self.groups, tokens, self.width)

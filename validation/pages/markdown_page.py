@@ -126,12 +126,6 @@ def _summary(verdict: Verdict, gpus: Iterable[str]) -> Iterator[str]:
     data = data_hash(verdict.records)
     yield "# How far can c3sim be trusted?\n"
     yield f"{verdict.counts} (data {data}): {result}. Of the bounds {verdict.bounds_text}."
-    yield "Measurements that no fit uses:\n"
-    yield from markdown_table(NODE_HEADERS, map(node_texts, verdict.of_nodes()))
-    yield f"Differences between two of them. {EXPLAINED}.\n"
-    differences = verdict.differences(of_gpus=True)
-    rows = [[each.suite, each.condition, *each.texts] for each in differences]
-    yield from markdown_table(["GPU", "condition", *HEADERS], rows)
     yield "Suite by suite, with known gaps, worst cases, and what was fitted:\n"
     rows = []
     for gpu in gpus:
@@ -143,6 +137,12 @@ def _summary(verdict: Verdict, gpus: Iterable[str]) -> Iterator[str]:
         rows.append([link, *map(str, [*counts, states["FAILS"], better])])
     headers = ["GPU", "#suites", "#bounds held", "#gaps", "#missed", "#plain predictor better"]
     yield from markdown_table(headers, rows)
+    yield "## By node and kind of run\n\nMeasurements that no fit uses.\n"
+    yield from markdown_table(NODE_HEADERS, map(node_texts, verdict.of_nodes()))
+    yield f"## Differences between two measurements\n\n{EXPLAINED}.\n"
+    differences = verdict.differences(of_gpus=True)
+    rows = [[each.suite, each.condition, *each.texts] for each in differences]
+    yield from markdown_table(["GPU", "condition", *HEADERS], rows)
     yield "```{toctree}\n:hidden:\n"
     yield from (f"validation/{gpu}" for gpu in gpus)
     yield f"```\n\n{HOW_TO_READ.rstrip()}\n"

@@ -1,4 +1,4 @@
-"""What the steps of a plan found, beside the model, and what that would mean for it."""
+"""Findings of the steps of a plan beside the model, and what they would mean for it."""
 
 from __future__ import annotations
 

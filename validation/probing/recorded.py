@@ -30,7 +30,7 @@ def recall(where: Path, name: str) -> bytes | None:
 
 
 def recalled_machine(where: Path) -> dict[str, Any] | None:
-    """What the machine said of itself then; None: not kept."""
+    """The machine's description of itself then; None: not kept."""
     data = recall(where, MACHINE)
     try:
         found = None if data is None else json.loads(data)

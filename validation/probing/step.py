@@ -437,7 +437,7 @@ class Description:
 
 
 def describe(setting: Setting) -> Description:
-    """What ``probe machine`` says, or said when the records were made."""
+    """Output of ``probe machine`` now, or when the records were made."""
     if setting.recorded is not None:
         said = recalled_machine(setting.recorded)
         return Description(data=said or {}, failure="" if said else "not recorded")

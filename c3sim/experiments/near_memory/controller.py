@@ -89,7 +89,7 @@ class Controller:
         self.held = 0.0  # s in which communication waited behind compute
 
     def serve(self, waiting: Bytes, time: float) -> Bytes:
-        """What is served of *waiting* in *time* [s]."""
+        """Bytes of *waiting* that are served in *time* [s]."""
         if self.memory.arbitrated:
             return self._compute_first(waiting, time)
         return self._in_turn(waiting, time)

@@ -117,7 +117,7 @@ class _Queue:
 
 
 class _Run:
-    """What is where in one run, window by window."""
+    """State of one run, window by window."""
 
     def __init__(self, layer: Layer) -> None:
         self.layer, self.now, self.gemm_end = layer, 0.0, 0.0

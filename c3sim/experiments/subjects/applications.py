@@ -182,7 +182,7 @@ HOW = ("stream", "bypass")  # of the collective's lines in the last cache
 
 
 def beside(label: str, application: Application, node: Node, efficiency: float) -> Row:
-    """What an application, all cached, gains beside an all-gather on compute units and on engines
+    """Gain of an application, all cached, beside an all-gather on compute units and on engines,
     where the lines of that leave first (*stream*) or pass the last cache (*bypass*): part of its
     own time, and of both.
     """

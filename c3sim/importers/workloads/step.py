@@ -1,4 +1,4 @@
-"""What a measured step took, by class of operators: from traces of the PyTorch profiler."""
+"""Times of a measured step by class of operators, from traces of the PyTorch profiler."""
 
 from __future__ import annotations
 

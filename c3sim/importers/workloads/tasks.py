@@ -356,7 +356,7 @@ def cost_of(work: Work, share: float, time: float | None, bandwidth: float) -> C
 
 
 def _told(flops: float, touched: float) -> Cost:
-    """Of a node of Chakra."""
+    """Cost of a node of Chakra."""
     guess = "kernels read half of the bytes that their node has (tensor_size), and write the others"
     return Cost(read=touched / 2, written=touched / 2, flops=flops, guess=guess)
 

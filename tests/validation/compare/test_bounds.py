@@ -56,7 +56,7 @@ def _is_tried(suite: str, turn: int) -> bool:
 
 @pytest.fixture(scope="module")
 def every(request):
-    """Whether all packaged records are predicted."""
+    """True if all packaged records are predicted."""
     return request.config.getoption("--every-case")
 
 
