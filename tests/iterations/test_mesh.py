@@ -235,22 +235,23 @@ def test_shared_sequences_are_as_much_work(by: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "parallel",
+    ("layers", "parallel"),
     [
-        {"tp": 4, "dp_replicate": 4},
-        {"cp": 4, "tp": 8, "cp_by": "ring"},
-        {"cp": 16, "cp_by": "ring"},
-        {"pp": 4, "tp": 8, "schedule": "interleaved"},
-        {"pp": 16, "tp": 2, "schedule": "zero_bubble"},
-        {"tp": 8, "micro_batches": 8},
+        (1, {"tp": 4, "dp_replicate": 4}),
+        (1, {"cp": 4, "tp": 8, "cp_by": "ring"}),
+        pytest.param(2, {"cp": 16, "cp_by": "ring"}, marks=pytest.mark.long),
+        (8, {"pp": 4, "tp": 8, "schedule": "interleaved"}),
+        (16, {"pp": 16, "tp": 2, "schedule": "zero_bubble"}),
+        (1, {"tp": 8, "micro_batches": 2}),
+        pytest.param(16, {"tp": 8, "micro_batches": 8}, marks=pytest.mark.long),
     ],
     ids=str,
 )
-def test_jobs_wider_than_a_node_run(parallel: Any) -> None:
+def test_jobs_wider_than_a_node_run(layers: int, parallel: Any) -> None:
     """16 nodes of 8 GPUs. Parts add up to the wall; what stages do and wait adds up too; exposed
     communication is that of the groups.
     """
-    fields = {"tokens": 1024, "batch": 16, "layers": 16, "optimizer": "adamw"}
+    fields = {"tokens": 1024, "batch": 16, "layers": layers, "optimizer": "adamw"}
     found = result(**{**CLUSTER, **fields}, parallel=parallel)
     assert sum(found.parts.values()) == pytest.approx(found.wall_s, rel=1e-6)
     exposed = sum(times.exposed_s for times in found.groups.values())

@@ -48,8 +48,8 @@ def better(node: Node, path: str, step: float) -> Node:
     [
         ("h200-1", MANY, MEMORY[:1]),
         ("h200-1", {**MANY, **GRAPH}, (*MEMORY, *FEED)),
-        pytest.param("h100-1", {**TRAINING, **GRAPH}, MEMORY, marks=pytest.mark.slow),
-        pytest.param("h200-4", {**SPLIT, **GRAPH}, LINKS, marks=pytest.mark.slow),
+        pytest.param("h100-1", {**TRAINING, **GRAPH}, MEMORY, marks=pytest.mark.long),
+        pytest.param("h200-4", {**SPLIT, **GRAPH}, LINKS, marks=pytest.mark.long),
     ],
 )
 def test_a_better_number_never_slows_an_iteration(

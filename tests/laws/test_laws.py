@@ -1,6 +1,7 @@
 """Every law on every case: a test is a node and a workload, and says which laws it breaks.
 
-A run of all tests tries a sample (``law_cases.sample``); ``--every-case`` tries all (nox -s laws).
+A run of all tests tries a sample (``law_cases.sample``): on the teaching nodes all of it but what
+is long, on real nodes a third, another with each commit. ``--every-case`` tries all (nox -s laws).
 """
 
 from __future__ import annotations
@@ -17,8 +18,18 @@ import pytest
 from law_cases import CASES, TEACHING, Case, mechanisms, on_teaching_nodes, sample
 from law_exceptions import EXCEPTIONS, MISTAKES, known
 from law_runs import LAWS, Trial, ends, first_digest
+from turns import has_turn, turn_of_commit
 
 from c3sim.simulation.simulate import simulate
+
+#: Workloads of the sample that take seconds; shorter ones use the same mechanisms.
+LONG = (
+    "packaged llama3",
+    "packaged fsdp-layer",
+    "packaged gemm-behind-all-gather-by-pytorch",
+    "DMA all_gather, pull, one thread",
+)
+TURNS = 3  # commits in a row that have all cases on real nodes
 
 MODULES = (laws_of_energy, laws_of_links, laws_of_rates, laws_of_times)
 
@@ -27,15 +38,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """The cases that laws are tried on; slow outside of the teaching nodes, and of large layers."""
     if "tried" not in metafunc.fixturenames:
         return
-    every = metafunc.config.getoption("--every-case")
-    cases = CASES if every else sample()
+    every, turn = metafunc.config.getoption("--every-case"), turn_of_commit(TURNS)
+    cases = CASES if every else [case for case in sample() if _is_tried(case, turn)]
     laws_of_times.EVERY = every
 
     def marks(case: Case) -> list[pytest.MarkDecorator]:
-        quick = case.node_name in TEACHING and not case.name.startswith("packaged llama3")
-        return [] if quick else [pytest.mark.slow]
+        if case.name.startswith(LONG):
+            return [pytest.mark.slow, pytest.mark.long]
+        return [] if case.node_name in TEACHING else [pytest.mark.slow]
 
     metafunc.parametrize("tried", [pytest.param(c, marks=marks(c), id=str(c)) for c in cases])
+
+
+def _is_tried(case: Case, turn: int) -> bool:
+    return case.node_name in TEACHING or has_turn(str(case), turn, TURNS)
 
 
 def test_laws_hold(tried: Case) -> None:

@@ -66,9 +66,10 @@ def check(found: Losses, wall: float, case: str = "") -> None:
     assert abs(found.together_s) <= 0.5 * parts
 
 
-#: Half of all combinations, in which every two of node, schedule and backend meet.
+QUICK = ("mi300x-8", "teaching-4")
+#: Half of all combinations, in which every two of node, schedule and backend meet; long but on two.
 MET = [
-    (name, schedule, backend)
+    pytest.param(name, schedule, backend, marks=[] if name in QUICK else pytest.mark.long)
     for i, name in enumerate(NODES)
     for j, schedule in enumerate(SCHEDULES)
     for k, backend in enumerate(("dma", None))
