@@ -20,7 +20,8 @@ axes: {links.bandwidth: [10 GB/s, 20 GB/s, 30 GB/s]}
 @pytest.fixture
 def swept(cli, empty):
     (empty / "links.yaml").write_text(STUDY, encoding="utf-8")
-    result = cli("sweep", "links.yaml", "--out", "results", "--report", "page.html")
+    words = ("--jobs", "1", "--out", "results", "--report", "page.html")
+    result = cli("sweep", "links.yaml", *words)
     assert result.exit_code == 0 and "wrote page.html; open it in a browser" in result.stderr
     return empty
 
