@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from iteration_case import described as loaded_case
+from iteration_case import run_described
 
-from c3sim.iterations.described import run_described
 from c3sim.output.pictures.timeline import plot_timeline
 from c3sim.spec.reading.loading import load_hardware
 
