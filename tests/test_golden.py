@@ -21,6 +21,8 @@ import golden_mistakes  # noqa: E402
 import golden_pieces  # noqa: E402
 from golden_figures import add, differences, flat, read, write  # noqa: E402
 
+sys.path.remove(str(TOOLS))  # tools/coverage.py is not what numba imports as coverage
+
 FIGURES = {("pair", "wall_s"): 2e-3, ("pair", "tasks.gemm.kind"): "gemm", ("one", "wall_s"): 0.0}
 
 LISTED = cache(golden_pieces._listed)  # what is packaged stays as it is

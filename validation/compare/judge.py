@@ -40,7 +40,7 @@ def verdict_of(
     own = own_files(files)
     agree(effort_of_lines(own, PREDICT_S, jobs))
     tell("reading records", 0, 1)  # seconds, of which nothing else is to be seen
-    records = _of_suite(load(files), suite)
+    records = _of_suite(load(files, suite), suite)
     tell("reading records", 1, 1)
     nodes = nodes_for(records, node, changes)
     if own:

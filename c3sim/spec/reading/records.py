@@ -25,8 +25,9 @@ FRAMEWORKS = "validation/frameworks/"  # in the source of records of loops
 GATHER = "all_gather"
 
 
-def load_records(*files: str | Path) -> list[Record]:
-    """Every record of *files*, in order; blank lines are skipped.
+def load_records(*files: str | Path, naming: str = "") -> list[Record]:
+    """Every record of *files*, in order; blank lines are skipped, and lines without *naming* in
+    quotes if it is given.
 
     Raises InputErrors for what is wrong in any line: broken or truncated JSON, fields, units, an
     ``id`` that does not belong to the conditions, one id with two roles, a file without records.
@@ -41,6 +42,8 @@ def load_records(*files: str | Path) -> list[Record]:
             message = "the file is empty; it must hold one JSON record per line"
             errors.append(InputError(message, "", shown, 1))
         for number, line in filled:
+            if naming and f'"{naming}"' not in line:
+                continue
             try:
                 records.append((parse_record(line, shown, number), shown, number))
             except InputErrors as wrong:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from c3sim.errors import InputErrors
+from c3sim.spec.reading.records import load_records
 from c3sim.validation.compare.bounds import Override, load_bounds
-from c3sim.validation.compare.record_files import load
+from c3sim.validation.compare.record_files import PACKAGED, load
 from c3sim.validation.compare.standings import FILE, SEEN, load_standings, standing_of
 
 STANDINGS = load_standings()
@@ -56,3 +57,9 @@ def test_what_a_standing_rests_on_is_said(tmp_path, right, wrong, message):
     file.write_text(text.replace(right, wrong, 1), encoding="utf-8")
     with pytest.raises(InputErrors, match=message):
         load_standings(file)
+
+
+def test_lines_that_do_not_name_a_suite_need_not_be_read():
+    file = PACKAGED / "published/mi300x/babelstream.jsonl"
+    assert load_records(file, naming="babelstream") == load_records(file)
+    assert load_records(file, naming="babel") == []
