@@ -31,6 +31,13 @@ UNUSED = {
     "scale_out.kernel_post_time": "no case has kernels that put; tests/tasks have some",
     "gpu.operators.symmetric_memory.*": "written into tasks first; tests/spec/schedules sees them",
     "gpu.remote_stores.*": "no case stores at peers; tests/processes/kernels have some",
+    "collective_libraries.*.engines.barrier_time": "no case has a library's collective by engines;"
+    " tests/tasks/test_library_on_engines.py",
+    "collective_libraries.nccl_symmetric.channels.bytes_per_cycle": "no case has this library;"
+    " tests/tasks/test_library_on_engines.py",
+    "gpu.clock.response.*": "these runs are without a limit; tests/machine/test_follower.py",
+    "gpu.kernels.queue_*_time": "no case has few queues; tests/processes/test_queues.py",
+    "gpu.variation.stall_time": "no case is a loop; tests/simulation/test_drift.py",
 }
 SAMPLE = ("gemm", "all_gather", "copy to a peer by DMA", "stream")
 

@@ -19,12 +19,6 @@ from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Workload
 
 GAIN = 0.015  # of the wall time: so much shorter may a run be with a cost than without it
-#: Known exceptions: (case, cause) -> why the run is quicker with the cost. Strict.
-HELPS = {
-    ("h200-4 hetero channels", "tails"): (
-        "a quicker GEMM is there before the channels of the next piece, which then wait for it"
-    )
-}
 SCHEDULES: Mapping[str, Mapping[str, object]] = {
     "hetero": {"steps": "hetero", "pieces": 16},
     "uniform": {"steps": "uniform", "pieces": 16},
@@ -52,14 +46,14 @@ def lost(node: Node, given: Workload) -> tuple[Losses | None, float]:
     return losses(node, tasks, wall, pair=whole(given), serial=0.0), wall
 
 
-def check(found: Losses, wall: float, case: str = "") -> None:
+def check(found: Losses, wall: float) -> None:
     """Serial time and wall are those of other runs; the parts add up; none is a gain."""
     parts = sum(found.parts_s.values())
     assert found.lost_s == pytest.approx(wall - found.serial_s)
     sum_of_all = parts + found.together_s - found.hidden_s - found.whole_s
     assert sum_of_all == pytest.approx(found.lost_s, abs=1e-9 * wall)
     for cause, cost in found.parts_s.items():
-        assert (cost < -GAIN * wall) == ((case, cause) in HELPS), cause
+        assert cost >= -GAIN * wall, cause
     assert found.hidden_s >= -GAIN * wall
     assert found.whole_s >= -GAIN * wall
     # removals one by one say most of it: no two causes are the same one twice
@@ -87,7 +81,7 @@ def test_parts_add_up_to_the_loss_and_none_is_a_gain(
         one = whole(pair(SCHEDULES[schedule], backend))
         assert wall < 1.01 * sum(isolated(node, one, task).end for task in one.tasks)
         return
-    check(found, wall, f"{name} {schedule} {'engines' if backend else 'channels'}")
+    check(found, wall)
 
 
 @pytest.mark.parametrize("name", ["mi300x-8", "h200-4"])
