@@ -27,7 +27,8 @@ from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.strategies.table import candidates_of
 from c3sim.experiments.cases import workload_cases
-from c3sim.iterations.measure import run_iteration
+from c3sim.iterations.measure import result_of
+from c3sim.iterations.measured import measure
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study, open_iteration
@@ -135,7 +136,8 @@ def iteration_rows(layers: int) -> list[Row]:
     for count in (layers // 4, layers):
         some = opened.iteration.model_copy(update={"layers": count})
         begin = process_time()
-        result = run_iteration(some, opened.model, node, all_layers=True)
+        measured = measure(some, opened.model, node, all_layers=True)
+        result = result_of(measured, "as_written")
         times.append((process_time() - begin) / len(result.tasks))
     name = f"iteration of {len(result.tasks)} tasks"
     return [

@@ -119,9 +119,9 @@ def _few_layers(iteration: Iteration, model: Transformer | Dlrm, node: Node) -> 
 def sample_described(
     loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
 ) -> tuple[Workload, Node, float]:
-    """A workload of one layer of *loaded* with *settings*, its node, and how many times as much
-    :func:`run_described` simulates: both numbers of layers, each with both sides, one side, and the
-    other. Raises InputErrors.
+    """A workload of one layer of *loaded* with *settings*, its node, and how many times as much a
+    run of it simulates: both numbers of layers, each with both sides, one side, and the other.
+    Raises InputErrors.
     """
     of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
     iteration = loaded.iteration
