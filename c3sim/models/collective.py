@@ -121,9 +121,8 @@ def plan_phase(
     slices = 0 if algorithm in SHOTS else slices
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
     flight, steps = _steps(node, wire, task.op, algorithm, ranks, span, in_turn, longer)
-    if (
-        algorithm == "ring" and wire.ring_parts is not None
-    ):  # its latency has one pass of all threads
+    if algorithm == "ring" and wire.ring_parts is not None:
+        # step_latency was read from messages of at most one pass of a channel's threads: it has it
         a_pass = min(wire.ring_parts.part_per_rank, sent / counts.steps / channels)
         steps -= counts.steps * min(wire.step_latency, a_pass / loaded)
     if algorithm in SHOTS:  # flags in place of what a step of the library takes
