@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from c3sim.kit.grid import Table
 from c3sim.kit.text import MISSING
 
+#: Unit -> half of the last digit that is shown: a published figure is no more exact than that.
+ROUNDED = {"x": 0.005, "%": 0.0005}
 #: Distance by which a figure without a band may be off, relative to the published one.
 NEAR = 0.1
 #: The column of what decides a claim.
@@ -35,15 +37,17 @@ class Claim:
 
     @property
     def holds(self) -> bool | None:
-        """True if the published figure meets *ours*: its band, or a tenth around it; None where
-        either is not known.
+        """True if the published figure, as exact as it is shown, meets *ours*: its band, or a tenth
+        around it; None where either is not known.
         """
         if self.ours is None or (self.low is None and self.high is None):
             return None
         least, most = self.band or sorted((self.ours * (1 - NEAR), self.ours * (1 + NEAR)))
+        half = ROUNDED.get(self.unit, 0.0)
         if self.high is None or self.low is None:  # a bound: nothing around it
-            least = most = self.ours
-        return (self.low is None or most >= self.low) and (self.high is None or least <= self.high)
+            least, most, half = self.ours, self.ours, 0.0
+        low, high = self.low, self.high
+        return (low is None or most >= low - half) and (high is None or least <= high + half)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -67,6 +71,19 @@ def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
 def standing_of(published: Mapping[str, Any], what: str) -> str:
     """The standing of the claim *what*: first hand where ``first_hand`` has its beginning."""
     return FIRST if what.startswith(tuple(published.get("first_hand", ()))) else SECOND
+
+
+def with_standing(claims: Callable[[Any], Iterable[Claim]]) -> Callable[[Any], list[Claim]]:
+    """*claims* of a result, each with its standing, where it says none itself."""
+
+    def stated(found: Any) -> list[Claim]:
+        known = found.get("published", {})
+        return [
+            replace(each, standing=each.standing or standing_of(known, each.what))
+            for each in claims(found)
+        ]
+
+    return stated
 
 
 def brief(table: Table, rows: int = 15) -> Table:

@@ -34,6 +34,7 @@ from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.evaluation.shares import Progress
 from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments import papers
+from c3sim.experiments.claims import with_standing
 from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
 from c3sim.kit import look
 from c3sim.result.shown import Shown
@@ -210,6 +211,7 @@ def named_kind(name: str) -> Kind:
     """The kind called *name*. Raises InputError: its module lacks a function."""
     known = kinds()
     module: Any = import_module(known[name])
+    claims = getattr(module, "claims", None)
     missing = [each for each in ("cases", "row", "reduce", "tables") if not hasattr(module, each)]
     if missing:
         raise InputError(f"{known[name]} has no {' and no '.join(missing)}", "kind")
@@ -220,7 +222,7 @@ def named_kind(name: str) -> Kind:
         reduce=module.reduce,
         tables=module.tables,
         summary=getattr(module, "summary", None),
-        claims=getattr(module, "claims", None),
+        claims=claims and with_standing(claims),
         panels=getattr(module, "panels", None),
         effort=getattr(module, "effort", _effort),
         worth=getattr(module, "WORTH", WORTH_IT),

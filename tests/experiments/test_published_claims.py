@@ -18,6 +18,8 @@ from c3sim.spec.reading.loading import load_study
         (1.0, (1.05, 2.0), None, True),  # the range meets 0.9 to 1.1
         (1.0, 1.5, (0.9, 1.6), True),  # the band decides where there is one
         (1.0, 1.05, (0.99, 1.01), False),
+        (1.48, 1.47, (1.474, 1.51), True),  # 1.47 may be 1.475
+        (1.48, 1.47, (1.476, 1.51), False),
         (-0.2, -0.21, None, True),
         (1.0, None, None, None),  # nothing is published
         (None, 1.0, None, None),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from c3sim.experiments.claims import Claim, standing_of
+from c3sim.experiments.claims import Claim
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.applications import (
     MARGIN,
@@ -157,8 +157,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
     """Each has to hold in more than half of the draws."""
     for name, part in found.claims.items():
         what = f"{name.replace('_', ' ')}, in draws"
-        how, why = standing_of(found.published, what), _decides(found, name)
-        yield Claim(what=what, ours=part, low=0.5, unit="%", standing=how, decides=why)
+        yield Claim(what=what, ours=part, low=0.5, unit="%", decides=_decides(found, name))
 
 
 def _decides(found: StudyResult, name: str) -> str:

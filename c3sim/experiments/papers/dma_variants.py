@@ -15,7 +15,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.cases import Case, workload_cases
-from c3sim.experiments.claims import Claim, claim, standing_of
+from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.programs import beside, energies, intervals_of, row_of
 from c3sim.kit.grid import Table, remarks, tables_by
@@ -113,10 +113,8 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 def claims(found: StudyResult) -> Iterator[Claim]:
     """Ratios of times: decided by both sides at both ends of the sizes. Power: by the component."""
-    known = found.published
     for each in found.claims:
-        more = {"standing": standing_of(known, each.what), "decides": each.decides}
-        yield claim(each.what, each.simulated, each.published, **more)
+        yield claim(each.what, each.simulated, each.published, decides=each.decides)
     power = found.energy.get("published") or {}
     for each in found.energy.get("large", ()):
         over_rccl = each.variant == "pcpy"
@@ -126,8 +124,8 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             what = f"{each.collective}, {each.variant}: power saved over "
             ends = None if saving["low"] is None else (saving["low"], saving["high"])
             where = "compute units" if over_rccl else "pcpy"
-            more = {"standing": standing_of(known, what), "decides": _component(found, each)}
-            yield claim(what + where, saving["saving"], theirs, unit="%", band=ends, **more)
+            more = {"unit": "%", "band": ends, "decides": _component(found, each)}
+            yield claim(what + where, saving["saving"], theirs, **more)
 
 
 def _component(found: StudyResult, of: Row) -> str:

@@ -14,7 +14,7 @@ own part first and the second what the first waits for; so the second waits long
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from statistics import mean
 from typing import Any
@@ -24,7 +24,7 @@ from pydantic import Field
 from c3sim.errors import InputError
 from c3sim.experiments.bands import draws_within, ends_of, ends_within
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
-from c3sim.experiments.claims import Claim, claim, standing_of
+from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.operators import (
@@ -220,11 +220,6 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:
-    for each in _claims(found):
-        yield replace(each, standing=standing_of(found.published, each.what))
-
-
-def _claims(found: StudyResult) -> Iterator[Claim]:
     savings, known = found.published.get("savings", {}), found.published
     for operator, nodes in found.by_node.items():
         for node, summary in nodes.items():

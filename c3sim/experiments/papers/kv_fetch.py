@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from c3sim.evaluation.effort import Effort
-from c3sim.experiments.claims import Claim, standing_of
+from c3sim.experiments.claims import Claim
 from c3sim.experiments.serving import (
     BASE,
     BATCHED,
@@ -160,7 +160,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         where = f"{each.of}: {each.text}; here at most"
         of = next((row for row in found.rows if row.scenario == each.where), None)
         copies = {row.bytes: row.per_copy_s for row in found.copies}
-        more: dict[str, Any] = {"standing": standing_of(found.published, where)}
+        more: dict[str, Any] = {}
         if of is not None:
             of_copy = copies[of.block_bytes]
             ratio = times(of_copy[BASE] / of_copy["batched"])

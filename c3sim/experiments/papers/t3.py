@@ -14,7 +14,7 @@ an interval only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 from typing import Any
 
@@ -22,7 +22,7 @@ from pydantic import Field
 
 from c3sim.experiments.bands import draws_within, ends_of
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
-from c3sim.experiments.claims import Claim, claim, standing_of
+from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.points import Settings, node_with
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects import sub_layer
@@ -214,11 +214,6 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:
-    for each in _claims(found):
-        yield replace(each, standing=standing_of(found.published, each.what))
-
-
-def _claims(found: StudyResult) -> Iterator[Claim]:
     """Speedups by size of the node, steps, bytes and the reduce-scatter near memory."""
     known = found.published
     rows = [row for row in found.rows if not row.beyond] or found.rows
