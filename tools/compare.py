@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from c3sim.experiments.trees import Seen, Sizes, choice, fit
+from c3sim.experiments.trees import GemmBy, Sizes, regrets
 from c3sim.validation.frameworks.records import lines
 from c3sim.validation.frameworks.slowness import slowness
 
@@ -120,10 +120,6 @@ def _at(by_slowness: dict[str, dict[str, Any]], what: str, host: float) -> float
     return float(np.interp(host, places, [each[what] for each in by_slowness.values()]))
 
 
-Case = tuple[str, str]  # GEMM, by; operator and GEMM
-Times = dict[Case, dict[str, float]]  # of each schedule [us]
-
-
 class Score(NamedTuple):
     """Score of one GEMM: the best schedule as *predicted* and as *measured*, what the first loses
     against the second, Spearman's rank correlation, and the relative error of each time.
@@ -174,35 +170,14 @@ def pieces(predictions: str, measurements: str) -> None:
             print(f"regret of {who}: mean {100 * mean(lost):.1f} %, {worst}, {len(lost)} choices")
 
 
-def regrets(predicted: Times, measured: Times, sizes: dict[str, Sizes]) -> dict[str, list[float]]:
-    """Regret of each chooser, GEMM by GEMM."""
-    found: dict[str, list[float]] = {"simulator": [], "constant": [], "rule": []}
-    for (gemm, by), times in measured.items():
-        others = [(g, b) for g, b in measured if b == by and g != gemm]
-        if gemm not in sizes or not others:
-            continue
-        names = [name for name in times if all(name in measured[other] for other in others)]
-        here, there = predicted[gemm, by], [Seen(g, sizes[g], measured[g, b]) for g, b in others]
-        known = [Seen(g, sizes[g], predicted[g, b]) for g, b in others]
-        chosen = {
-            "simulator": min(names, key=here.__getitem__),
-            "constant": min(names, key=lambda name: sum(each.loss(name) for each in there)),
-            "rule": choice(fit(known, names), sizes[gemm]),
-        }
-        best = min(times[name] for name in names)
-        for who, name in chosen.items():
-            found[who].append(times[name] / best - 1)
-    return found
-
-
 def _sizes(file: str) -> dict[str, Sizes]:
     """Sizes of the GEMMs, where the lines of *file* have them."""
     sized = (each for each in lines(Path(file)) if "m" in each)
     return {each["gemm"]: Sizes.of(each["m"], each["n"], each["k"]) for each in sized}
 
 
-def _by_case(file: str, time: Callable[[dict[str, Any]], float]) -> Times:
-    found: Times = {}
+def _by_case(file: str, time: Callable[[dict[str, Any]], float]) -> dict[GemmBy, dict[str, float]]:
+    found: dict[GemmBy, dict[str, float]] = {}
     for line in lines(Path(file)):
         case = (line["gemm"], line.get("by") or line["op"])
         found.setdefault(case, {})[line.get("schedule") or line["way"]] = time(line)

@@ -159,6 +159,36 @@ def scored(rows: Sequence[Row], fitted: set[str], names: Sequence[str]) -> Row |
     )
 
 
+GemmBy = tuple[str, str]  # a GEMM, and what moves its bytes
+Times = Mapping[GemmBy, Mapping[str, float]]  # of each schedule
+
+
+def regrets(
+    predicted: Times, measured: Times, sizes: Mapping[str, Sizes]
+) -> dict[str, list[float]]:
+    """Regret of each chooser, GEMM by GEMM: the *measured* time of its schedule over that of the
+    best, less 1. Constant and rule are made from all other GEMMs: the constant from what was
+    measured of them, the rule from what was *predicted*.
+    """
+    found: dict[str, list[float]] = {"simulator": [], "constant": [], "rule": []}
+    for (gemm, by), times in measured.items():
+        others = [(g, b) for g, b in measured if b == by and g != gemm]
+        if gemm not in sizes or not others:
+            continue
+        names = [name for name in times if all(name in measured[other] for other in others)]
+        here, there = predicted[gemm, by], [Seen(g, sizes[g], measured[g, b]) for g, b in others]
+        known = [Seen(g, sizes[g], predicted[g, b]) for g, b in others]
+        chosen = {
+            "simulator": min(names, key=here.__getitem__),
+            "constant": min(names, key=lambda name: sum(each.loss(name) for each in there)),
+            "rule": choice(fit(known, names), sizes[gemm]),
+        }
+        best = min(times[name] for name in names)
+        for who, name in chosen.items():
+            found[who].append(times[name] / best - 1)
+    return found
+
+
 def _seen(row: Row, names: Sequence[str]) -> Seen:
     times = {name: row.schedules[name].time_s for name in names}
     return Seen(row.gemm, Sizes.of(row.m, row.n, row.k), times)

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from c3sim.spec.base import SchemaOne, Spec, Synonyms
+from c3sim.spec.base import SchemaOne, Spec
 from c3sim.spec.fields import ByForm
+from c3sim.spec.pieces import PiecesStudy
 from c3sim.spec.published import check_published, model_for
 from c3sim.spec.quantities import (
     Bandwidth,
@@ -91,33 +92,6 @@ class PolicyMachines(Spec):
         if missing := [name for name in get_args(Guess) if name not in self.guesses]:
             raise ValueError(f"guesses lack {', '.join(missing)}")
         return self
-
-
-class Shape(Spec):
-    """Shape of a GEMM over all GPUs; *n* is divided by them."""
-
-    m: Extent
-    n: Extent
-    k: Extent
-
-
-class PiecesStudy(Spec):
-    """Every GEMM on every node, behind or in front of every collective, in pieces."""
-
-    gemms: dict[str, Shape] = Field(min_length=1)
-    nodes: tuple[str, ...] = Field(("mi300x-8",), min_length=1)
-    collectives: tuple[Literal["all_gather", "all_to_all", "reduce_scatter"], ...] = Field(
-        ("all_gather",), min_length=1
-    )
-    """all_gather and all_to_all bring the operand, reduce_scatter takes the result"""
-    by: tuple[Annotated[Literal["dma", "kernels"], Synonyms()], ...] = Field(
-        ("dma", "kernels"), min_length=1
-    )
-    """what moves the bytes: engines, or the first library of the node"""
-    pieces: tuple[Parts, ...] = Field((1, 2, 4, 8, 16, 32, 64), min_length=1)
-    """numbers of pieces to try, from the first on"""
-    give_up: float = Field(1.1, ge=1)
-    """times the best time so far, from which more pieces are not tried"""
 
 
 Tokens = Annotated[int, Field(gt=0, le=10_000_000)]

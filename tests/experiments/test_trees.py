@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.experiments.trees import Seen, Sizes, Tree, choice, fit
+from c3sim.experiments.trees import Seen, Sizes, Tree, choice, fit, regrets
 
 NAMES = ("rows", "columns")
 
@@ -44,3 +44,20 @@ def test_one_exception_makes_no_rule() -> None:
 def test_loss_is_against_the_best() -> None:
     assert seen(1, "rows").loss("columns") == pytest.approx(0.5)
     assert seen(1, "rows").loss("neither") == float("inf")
+
+
+def test_regret_of_a_constant_a_rule_and_the_simulator() -> None:
+    """Measured: a is the best for g and h, b for i. Predicted: the same, but for g.
+
+    simulator   takes b for g, twice as long as a: regret 1; right for h and i
+    constant    of g from h and i: a loses 0.5 there, b 1, so a; likewise of h. Of i from g and h:
+                a, 3 for 2, regret 0.5
+    """
+    sizes = {name: Sizes.of(m, 64, 64) for name, m in (("g", 64), ("h", 128), ("i", 256))}
+    measured = {("g", "x"): {"a": 1.0, "b": 2.0}, ("h", "x"): {"a": 1.0, "b": 2.0}}
+    measured |= {("i", "x"): {"a": 3.0, "b": 2.0}}
+    predicted = {**measured, ("g", "x"): {"a": 2.0, "b": 1.0}}
+    found = regrets(predicted, measured, sizes)
+    assert found["simulator"] == [1.0, 0.0, 0.0]
+    assert found["constant"] == [0.0, 0.0, 0.5]
+    assert len(found["rule"]) == 3

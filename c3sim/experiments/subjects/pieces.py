@@ -8,18 +8,23 @@ other, beyond the whole; contention what goes away where compute and communicati
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from statistics import fmean
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.losses import side
 from c3sim.experiments.cases import Case, gemm_of, node_of
-from c3sim.experiments.study import Row
+from c3sim.experiments.study import Asked, Row
+from c3sim.experiments.trees import GemmBy, Sizes, regrets
 from c3sim.simulation.runs import run_once, undisturbed
 from c3sim.spec.hardware import Node
+from c3sim.spec.pieces import MeasuredPieces, PiecesStudy, Shape
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import set_field
 from c3sim.spec.schedules import expanded, whole
-from c3sim.spec.study import PiecesStudy, Range, Shape, Study
-from c3sim.spec.workload import Collective, Gemm, HostThreads, Schedule, Workload
+from c3sim.spec.study import Range, Study
+from c3sim.spec.workload import Collective, Gemm, HostThreads, Loop, Schedule, Workload
 
 ELEMENT = 2  # bytes of bf16
 
@@ -75,6 +80,63 @@ def _workload(shape: Shape, ranks: int, op: str, backend: str) -> Workload:
         tasks={"move": move, "gemm": gemm},
         host=HostThreads(release="per_rank" if backend == "dma" else "event"),
     )
+
+
+def as_measured(plan: MeasuredPieces, of: GemmBy, schedule: Schedule | None) -> Workload:
+    """A GEMM behind the all-gather of its operand, in a loop behind a barrier of the GPUs, as it
+    was measured: kernels are queued in the order of their launches, copies have been called for.
+    """
+    (name, backend), by_dma = of, of[1] == "dma"
+    shape = plan.gemms[name]
+    gather: dict[str, Any] = {
+        "op": "all_gather",
+        "size": shape.m * shape.k * ELEMENT,
+        "backend": backend,
+    }
+    if by_dma:
+        gather |= {"direction": "pull", "mapping": "ipc", "out_of_place": schedule is None}
+    loop = Loop(iterations=plan.turns, begin="release")
+    return Workload(
+        schema_version=1,
+        name=f"{name}, by {backend}",
+        tasks={
+            "gather": Collective(kind="collective", **gather),
+            "gemm": Gemm(kind="gemm", **shape.model_dump(), after=("gather",)),
+        },
+        host=HostThreads(release="per_rank" if by_dma else "event", loop=loop),
+        schedule=schedule,
+    )
+
+
+def predicted(plan: MeasuredPieces, of: GemmBy) -> dict[str, float]:
+    """Time [s] of each schedule of one GEMM."""
+    node = load_hardware(plan.node).node
+    return {
+        name: _time(as_measured(plan, of, schedule), node)
+        for name, schedule in plan.schedules.items()
+    }
+
+
+def choosers(asked: Asked) -> list[Row]:
+    """Mean and worst regret of each chooser on what the study has measured; none on another node
+    than its own.
+    """
+    plan = pieces_of(asked.study).measured
+    if plan is None or asked.options.node is not None:
+        return []
+    times = {
+        (gemm, by): dict(zip(plan.columns, row, strict=True))
+        for by, rows in plan.times_us.items()
+        for gemm, row in rows.items()
+    }
+    work = partial(predicted, plan)
+    ours = dict(zip(times, asked.each(work, [*times], what="measured pieces"), strict=True))
+    sizes = {name: Sizes.of(shape.m, shape.n, shape.k) for name, shape in plan.gemms.items()}
+    return [
+        Row(chooser=who, choices=len(lost), mean_regret=fmean(lost), worst_regret=max(lost))
+        for who, lost in regrets(ours, times, sizes).items()
+        if lost
+    ]
 
 
 SERIAL, SHARDS = "serial", "shard-p2p"

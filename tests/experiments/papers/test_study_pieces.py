@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 import c3sim
 from c3sim.errors import InputErrors
 from c3sim.experiments.study import StudyResult
-from c3sim.experiments.subjects.pieces import FOUR
+from c3sim.experiments.subjects.pieces import FOUR, as_measured
+from c3sim.spec.reading.loading import load_study, parse_workload
 
+RECORDS = Path(__file__).parents[3] / "validation/data/h200"
 TEXT = """\
 schema: 1
 name: small
@@ -104,3 +107,21 @@ def test_values_can_be_set(tmp_path: Path) -> None:
     quick = c3sim.study(file, n_jobs=1, set=settings)
     assert isinstance(quick, StudyResult)
     assert slow.scenarios[0].move_s > 2 * quick.scenarios[0].move_s
+
+
+def test_choosers_are_scored_on_the_records_of_the_suite() -> None:
+    """Times and workloads of the study's file are those of the records of h200_pieces."""
+    plan = load_study("ficco").pieces
+    assert plan is not None and plan.measured is not None
+    measured = plan.measured
+    lines = (RECORDS / "pieces-run1.jsonl").read_text().splitlines()
+    assert len(lines) == sum(len(row) for of in measured.times_us.values() for row in of.values())
+    for record in map(json.loads, lines):
+        gemm, schedule, by = record["workload"]["name"].split(", ")
+        backend = by.removeprefix("by ")
+        time = measured.times_us[backend][gemm][measured.columns.index(schedule)]
+        assert time == record["measured"]["wall_us"]
+        theirs = parse_workload(record["workload"], plain_si=True)
+        ours = as_measured(measured, (gemm, backend), measured.schedules[schedule])
+        for what in ("tasks", "host", "schedule"):
+            assert getattr(ours, what) == getattr(theirs, what)
