@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from c3sim.api import advise, compare, diff, explain, export_trace, run, study, sweep
     from c3sim.api.many import import_trace, optimise, sensitivity, validate
     from c3sim.errors import C3simError, DeadlockError, InputError, InputErrors
+    from c3sim.iterations.result import IterationResult
     from c3sim.result import Result
     from c3sim.spec.reading.building import (
         Program,
@@ -34,6 +35,7 @@ __all__ = [
     "DeadlockError",
     "InputError",
     "InputErrors",
+    "IterationResult",
     "Program",
     "Result",
     "Workload",
@@ -76,6 +78,7 @@ _HOME = {
     ),
     "Program": "c3sim.spec.reading.building",
     "Result": "c3sim.result",
+    "IterationResult": "c3sim.iterations.result",
 }
 
 

@@ -186,3 +186,14 @@ def test_the_other_questions_from_python(tmp_path):
     assert c3sim.run(found.workload, node="h200-2").wall_s == pytest.approx(
         1e-6 * found.replay.wall, rel=0.05
     )
+    kernels = found.to_frame()  # eight of 46 us
+    assert list(kernels["trace_s"]) == pytest.approx([46e-6] * 8)
+    advised = c3sim.advise(PAIR, node="teaching-4").to_frame()
+    assert {"knob", "gain", "low", "high", "verdict"} <= {*advised} and "order" in {*advised.knob}
+
+
+def test_an_iteration_of_ones_own_is_told_by_its_class():
+    """``assert isinstance(result, c3sim.IterationResult)`` tells a type checker of ``mfu``."""
+    step = {"kind": "iteration", "model": "llama-3-8b", "phase": "prefill", "tokens": 512}
+    result = c3sim.run(step, node="h200-1", set={"layers": 1})
+    assert isinstance(result, c3sim.IterationResult) and 0 < result.mfu < 1

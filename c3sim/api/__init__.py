@@ -124,7 +124,7 @@ def run(
     trace: bool = False,
 ) -> Result:
     """One workload under one strategy, on *node* or its own; *set*: values by path. An iteration
-    gives an :class:`c3sim.iterations.result.IterationResult`.
+    gives an :class:`c3sim.IterationResult`.
     """
     model, target, notes = _prepared(workload, node, set)
     with _file_of_units(model.node if node is None else node):

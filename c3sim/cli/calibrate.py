@@ -39,9 +39,9 @@ def calibrate(
 
     \b
     Examples:
-      c3sim calibrate mi300x-8                              the committed values come from this
+      c3sim calibrate mi300x-8                        as the committed values
       c3sim calibrate mine.yaml --data runs/ --only gemm_cu_sweep
-      c3sim calibrate mine.yaml --data runs/ --write        change the files in place
+      c3sim calibrate mine.yaml --data runs/ --write  change the files in place
     """
     from datetime import UTC, datetime
 

@@ -42,7 +42,7 @@ def compare(
     Examples:
       c3sim compare gemm-beside-all-gather
       c3sim compare llama3-70b-o --strategies base,sp,rp:32,conccl
-      c3sim compare gemm-beside-all-gather --set gpu.memory_side_cache.capacity='512 MiB' --json
+      c3sim compare llama3-70b-o --set gpu.hbm.bandwidth='6 TB/s' --json
       c3sim compare gemm-beside-all-gather --against links.bandwidth='60 GB/s'
     """
     changes = settings(set_)

@@ -41,8 +41,9 @@ def diff(
     Both are of one kind:
       run        what 'c3sim run --json' has saved
       model      a workload or an iteration: both are run; the change has its band
-      trace      a PyTorch profiler trace, or a folder with those of all ranks: by class and by
-                 kernel, exposed communication, and what the model says is contention
+      trace      a PyTorch profiler trace, or a folder with those of all ranks: by
+                 class and kernel, exposed communication, and contention as
+                 the model has it
       results    of 'c3sim sweep' or 'c3sim study --json': rows with the same axes
 
     \b

@@ -79,18 +79,20 @@ def import_logs(
       nccl-tests        nccl-tests and rccl-tests, text, also with -A 1
       nccl-tests-json   their JSON output
       nccl-tests-csv    their CSV output
-      transferbench     TransferBench p2p, scaling, a2a and test files, text and CSV
+      transferbench     TransferBench p2p, scaling, a2a, test files, text and CSV
       hipblaslt-bench   hipblaslt-bench log
       rocblas-bench     rocblas-bench log
-      loops             PyTorch profiler traces of a loop, all ranks (validation/frameworks)
+      loops             PyTorch profiler traces of a loop, all ranks
       kineto            PyTorch profiler trace, with overlap and slowdowns
       rocprofv3         kernel-trace CSV of rocprofv3, with overlap
 
     \b
     Exit code:
       0  everything in the logs was read (what is no record is named in a warning)
-      1  a log is damaged or cut off, or gave kernel times but no record; what was read is written
-      2  no log gave a record or a kernel time, or a file could not be opened; nothing is written
+      1  a log is damaged or cut off, or gave kernel times but no record; what was
+         read is written
+      2  no log gave a record or a kernel time, or a file could not be opened;
+         nothing is written
 
     \b
     Examples:
@@ -98,9 +100,9 @@ def import_logs(
       c3sim import trace_rank0.json.gz --node mi300x-8 --json
       c3sim import rocblas.log --node mi300x-8 --assume dtype=bf16
       c3sim import turns/*.json.gz --node h200-2 --out loops.jsonl
-      c3sim import rank0.json.gz rank1.json.gz --as workload --node h200-2 --out step.yaml
-      c3sim import rank*.json.gz --as workload --node h200-2 --translate mi300x-8 --out step.yaml
-      c3sim import step.0.et --as workload --node mi300x-8 --side side.yaml --out step.yaml
+      c3sim import rank*.json.gz --as workload --node h200-2 --out step.yaml
+      c3sim import traces/ --as workload --translate mi300x-8 --out step.yaml
+      c3sim import step.*.et --as workload --side side.yaml --out step.yaml
       c3sim import host/host.rank*.jsonl --as host --node h200-2
     """
     of_workloads = {"--iteration": iteration, "--trace": trace, "--side": side}

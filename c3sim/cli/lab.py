@@ -41,7 +41,7 @@ def lab(
       c3sim lab
       c3sim lab llama3-70b-gate-up --strategy conccl
       c3sim lab my-workload.yaml --node teaching-4 --port 9000 --no-browser
-      c3sim lab job/ --node h200-2       a profiler's trace, written as job.yaml first
+      c3sim lab job/ --node h200-2   a profiler's trace, written as job.yaml first
     """
     from c3sim.cli.progress import working
     from c3sim.lab.choice import Choice

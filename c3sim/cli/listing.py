@@ -13,13 +13,7 @@ Lists = Literal["nodes", "gpus", "workloads", "iterations", "studies", "models",
 
 
 def list_names(
-    what: Annotated[
-        Lists | None,
-        Argument(
-            metavar="[nodes|gpus|workloads|iterations|studies|models|strategies]",
-            help="Left out: all of them.",
-        ),
-    ] = None,
+    what: Annotated[Lists | None, Argument(metavar="[KIND]", help="Left out: all of them.")] = None,
     as_json: Json = False,
 ) -> None:
     """Names of the nodes, GPUs, workloads, iterations, studies, models and strategies of c3sim.

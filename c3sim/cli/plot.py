@@ -65,10 +65,10 @@ def plot(
     \b
     Examples:
       c3sim plot results
-      c3sim plot results --kind lines --x gpu.dma_engines.count --y fraction_of_ideal --by strategy
-      c3sim plot results --where strategy=conccl --where 'links.bandwidth>=64 GB/s' --out wide.svg
+      c3sim plot results --kind lines --x gpu.dma_engines.count --y wall_s
+      c3sim plot results --by strategy --where 'links.bandwidth>=64 GB/s'
       c3sim plot results --kind pareto --x energy_j --y wall_s
-      c3sim plot results --out page.html                       to filter, hover and click through
+      c3sim plot results --out page.html     to filter, hover and click through
     """
     from c3sim.cli.progress import working
     from c3sim.errors import InputError

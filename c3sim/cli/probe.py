@@ -31,8 +31,8 @@ def about() -> None:
 
     \b
     Examples:
-      c3sim probe plans                                        what can be measured
-      c3sim probe build                                        needs hipcc or nvcc
+      c3sim probe plans                               what can be measured
+      c3sim probe build                               needs hipcc or nvcc
       c3sim probe run quick --node mi300x-8 --out runs/quick
     """
 
@@ -58,7 +58,7 @@ def build(
 
     \b
     Examples:
-      c3sim probe build                                  on the machine to be measured
+      c3sim probe build                        on the machine to be measured
       c3sim probe build --compiler hipcc --arch gfx90a --build-dir here
     """
     built = _build(compiler, arch, build_dir)

@@ -69,8 +69,10 @@ def run(
 
     \b
     Exit code:
-      0  every step that fits on the machine went well      2  bad input, or no compiler
-      1  a step failed                                      130  interrupted
+      0  every step that fits on the machine went well
+      1  a step failed
+      2  bad input, or no compiler
+      130  interrupted
     """
     from c3sim.validation.probing.build import revision as of_sources
     from c3sim.validation.probing.plan import chosen, load_plan

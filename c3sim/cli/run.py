@@ -80,12 +80,12 @@ def run(
     Examples:
       c3sim run gemm-beside-all-gather
       c3sim run gemm-beside-all-gather --strategy rp:32 --plot timeline.png
-      c3sim run gemm-beside-all-gather --set task.gather.size='1 GiB' --set links.latency='2 us'
+      c3sim run llama3-70b-o --set task.gather.size='1 GiB' --strategy sp
       c3sim run my-workload.yaml --node teaching-4 --trace run.pftrace --json
       c3sim run llama3-8b-training --node h200-8 --trace step.et
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
       c3sim run llama3-8b-training --node h200-8 --set batch=2
-      c3sim run gemm-beside-all-gather --set links.bandwidth='60 GB/s' --against unset
+      c3sim run llama3-70b-o --set links.bandwidth='60 GB/s' --against unset
       c3sim run my-job.yaml --measured traces/ --set links.bandwidth='225 GB/s'
     """
     changes, agree = settings(set_), agreeing(yes)

@@ -94,7 +94,7 @@ def sensitivity(
       c3sim sensitivity gemm-beside-all-gather --strategy conccl
       c3sim sensitivity my-study.yaml --output wall_s --samples 256
       c3sim sensitivity gemm-beside-all-gather --strategy sp --out results
-      c3sim sensitivity llama3-8b-training            which parameter should I measure first?
+      c3sim sensitivity llama3-8b-training    which parameter to measure first?
     """
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.influence import question

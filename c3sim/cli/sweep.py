@@ -54,11 +54,13 @@ def sweep(
     \b
     Exit code:
       0  every point was run; failed ones have their error in the column error
-      1  all points failed, or with --strict any      2  bad input      130  interrupted
+      1  all points failed, or with --strict any
+      2  bad input
+      130  interrupted
 
     \b
     Examples:
-      c3sim sweep my-study.yaml                               into sweep-NAME/results.parquet
+      c3sim sweep my-study.yaml              into sweep-NAME/results.parquet
       c3sim sweep my-study.yaml --out runs/one --jobs 8
       c3sim sweep my-study.yaml --fresh --report page.html
       c3sim sweep my-study.yaml --backend dask --scheduler tcp://head:8786

@@ -86,7 +86,7 @@ def validate(
     Examples:
       c3sim validate                                       the packaged records
       c3sim validate mine.jsonl --report mine.html
-      c3sim validate records --node mine.yaml --bounds bounds.yaml --junit out.xml --summary out.md
+      c3sim validate records --node mine.yaml --bounds bounds.yaml --junit out.xml
       c3sim validate --suite h200_loops
       c3sim validate mine.jsonl --json > old.json
       c3sim validate mine.jsonl --against old.json --accept worse.yaml

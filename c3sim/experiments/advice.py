@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort
@@ -22,6 +22,9 @@ from c3sim.iterations.described import evaluate
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: A smaller gain is not drawn: nobody would see it among the repeats of a run.
 WORTH_DRAWING = 0.002
@@ -72,6 +75,13 @@ class Advices:
         whole = None if self.together is None else self.together.to_dict()
         each = [one.to_dict() for one in self.each]
         return {**asdict(self), "each": each, "together": whole}
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each knob, the good ones together last: its columns are those of ``--json``."""
+        import pandas as pd
+
+        every = [*self.each, *([] if self.together is None else [self.together])]
+        return pd.DataFrame([one.to_dict() for one in every]).drop(columns="tried")
 
 
 class _Trial:

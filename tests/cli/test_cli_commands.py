@@ -3,8 +3,10 @@
 import json
 
 import pytest
+import typer
 
 from c3sim import __version__
+from c3sim.cli.app import app
 from c3sim.evaluation.strategies.table import STRATEGIES
 
 #: The promise of docs/compatibility.md: ``run --json`` has at least these.
@@ -46,6 +48,15 @@ def test_help_has_examples(cli, command):
 def test_help_names_every_command(cli):
     text = cli("--help").stdout
     assert all(f"\n  {command} " in text for command in COMMANDS)
+
+
+def test_help_fits_80_columns(cli, monkeypatch):
+    """Of every command, and of those below one: examples and tables in it are not wrapped."""
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = [[name] for name in typer.main.get_command(app).list_commands(None)]
+    for words in ([], *asked, *(["probe", name] for name in ("build", "plans", "run"))):
+        lines = cli(*words, "--help").stdout.splitlines()
+        assert max(map(len, lines)) <= 80, words
 
 
 # list and show ------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -32,6 +32,9 @@ from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.workload import Workload
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 ENDINGS = (".json", ".json.gz", ".et")
 
 
@@ -47,6 +50,34 @@ class Imported:
     text: str
     replay: Replay
     moved: float | None = None
+
+    def class_of(self, name: str) -> str:
+        """The class of task *name*: the operation of a collective, else its operator or kind."""
+        task = self.built.workload["tasks"][name]
+        if task["kind"] == "collective":
+            return str(task["op"])
+        return str(task.get("operator", task["kind"]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each kernel of the trace: its task, class, stream, begin and time [s] in the
+        trace, and time in the replay.
+        """
+        import pandas as pd
+
+        replayed = _spans(self.replay.run)
+        rows = [
+            {
+                "task": task,
+                "kernel": work.name,
+                "class": self.class_of(task),
+                "stream": work.stream,
+                "start_s": 1e-6 * (work.start - self.built.start),
+                "trace_s": 1e-6 * work.duration,
+                "replay_s": 1e-6 * replayed[task],
+            }
+            for task, work in self.built.works.items()
+        ]
+        return pd.DataFrame(rows)
 
 
 def import_iteration(
@@ -235,13 +266,18 @@ def _wall(run: Run) -> float:
     return 1e6 * (run.end - min(times.start for times in run.times.values()))
 
 
+def _spans(run: Run) -> Mapping[str, float]:
+    """The time of each task on the first GPU [us]."""
+    return {
+        name: 1e6 * (times.end - times.start) for (name, gpu), times in run.times.items() if not gpu
+    }
+
+
 def _apart(built: Built, run: Run) -> tuple[Apart, ...]:
     groups: dict[str, list[str]] = {}
     for task, work in built.works.items():
         groups.setdefault(short_name(work.name), []).append(task)
-    spans: Mapping[str, float] = {
-        name: 1e6 * (times.end - times.start) for (name, gpu), times in run.times.items() if not gpu
-    }
+    spans = _spans(run)
     found = [
         Apart(
             name=name,

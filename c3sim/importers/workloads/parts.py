@@ -50,7 +50,7 @@ def parts_of(found: Imported) -> Parts:
     kernels: dict[str, Kernels] = defaultdict(Kernels)
     for name, work in built.works.items():
         slower = _slower(found, name)
-        for group in (classes[_class(found, name)], kernels[short_name(work.name)]):
+        for group in (classes[found.class_of(name)], kernels[short_name(work.name)]):
             group.count += 1
             group.busy += US * work.duration
             group.contention += slower
@@ -68,14 +68,6 @@ def _slower(found: Imported, name: str) -> float:
     """Time [s] by which the task *name*, once it moves, takes longer in the replay than alone."""
     run, alone = found.replay.run.task(name), isolated(found.node, found.workload, name)
     return (run.end - run.start - run.waited) - (alone.end - alone.start - alone.waited)
-
-
-def _class(found: Imported, name: str) -> str:
-    """GEMM, copy, the operation of a collective, else the operator's class."""
-    task = found.built.workload["tasks"][name]
-    if task["kind"] == "collective":
-        return str(task["op"])
-    return str(task.get("operator", task["kind"]))
 
 
 def _span(work: Work) -> tuple[float, float]:
