@@ -197,6 +197,8 @@ class Variation(Hardware):
     """share of a rank's turns in which its collective begins late"""
     stall_time: Time = 0.0
     """how late"""
+    start: Time = 0.0
+    """a rank begins a loop up to so much late, evenly distributed"""
 
 
 Part = Annotated[Positive, Field(le=1)]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts
@@ -32,7 +31,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import DTYPE_BYTES, Collective, Copy
 from c3sim.tasks.copy import CopyByRuntime, by_units
-from c3sim.tasks.engine_collective import ByEngines, InsideNode, OfCollective
+from c3sim.tasks.engine_collective import ByEngines, InsideNode, OfCollective, together
 from c3sim.tasks.kernel import KernelKind
 from c3sim.tasks.kind import ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import AcrossNodes
@@ -265,12 +264,6 @@ def _phase_traffic(node: Node, phase: PhasePlan, rank: int, *, folded: bool) -> 
         together=True,
         vector=moved - 2 * phase.by_nic,
     )
-
-
-def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
-    """The simulated GPUs that run *task* with *gpu*: its group, or those that stand for all."""
-    group = None if machine.folded else group_of(machine.node, task)
-    return machine.gpus if group is None else group.members(gpu)
 
 
 class ChannelCollective:

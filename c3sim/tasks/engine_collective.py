@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
+from c3sim.machine.machine import Machine
 from c3sim.models.groups import group_of, ranks_in, span_of
 from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.copies import engine_for
@@ -61,13 +62,14 @@ class OfCollective(Planned[Collective]):
 class ByEngines(OfCollective, OnEngines[Collective]):
     """Engines copy; *own*: the kernel that copies each rank's own shard, if one does, beside them
     or before them (*own_first*); *adds*: the one that adds what has arrived. They report completion
-    of whole copies only. *barrier*: s until ranks know of each other, before and behind the copies.
+    of whole copies only. *barrier*: s until ranks know of each other, before and behind the copies,
+    where ranks wait for each other; None: none waits.
     """
 
     own: Planned[Copy] | None = None
     own_first: bool = False
     adds: Planned[Kernel] | None = None
-    barrier: float = 0.0
+    barrier: float | None = None
 
     @property
     def inserted(self) -> float:
@@ -84,19 +86,34 @@ class ByEngines(OfCollective, OnEngines[Collective]):
 
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
+        self._meet(context, turn, "begin", partial(self._copy, context, turn))
+
+    def _meet(self, context: Context, turn: Turn, where: str, further: Callback) -> None:
+        """Call *further()* when every rank of the collective has come *where* this one has."""
+        if self.barrier is None:
+            further()
+            return
+        came, ranks = context.env.now, together(context.machine, self.task, turn.gpu)
+
+        def met() -> None:
+            turn.waited(context.env.now - came)
+            context.once_past(self.barrier or 0.0, further)
+
+        context.part(EngineRuns).meet((self.name, turn.repeat, where, ranks), len(ranks), met)
+
+    def _copy(self, context: Context, turn: Turn) -> None:
         finished: Callback = partial(
-            context.once_past, self.barrier, partial(self._add, context, turn)
+            self._meet, context, turn, "end", partial(self._add, context, turn)
         )
         submit = partial(self.submit, context, turn)
         if self.own is not None and self.own_first:
-            after = partial(submit, finished)
-            own = partial(self.own.start, context, replace(turn, started=nothing, done=after))
-            context.once_past(self.barrier, own)
+            own = replace(turn, started=nothing, done=partial(submit, finished))
+            self.own.start(context, own)
             return
         if self.own is not None:
             finished = countdown(2, finished)
             self.own.start(context, replace(turn, started=nothing, done=finished))
-        context.once_past(self.barrier, partial(submit, finished))
+        submit(finished)
 
     def _add(self, context: Context, turn: Turn) -> None:
         """Everything has arrived: add it, where it has to be."""
@@ -112,20 +129,26 @@ class ByEngines(OfCollective, OnEngines[Collective]):
         turn.done()
 
 
+def together(machine: Machine, task: Collective, gpu: int) -> tuple[int, ...]:
+    """The simulated GPUs that run *task* with *gpu*: its group, or those that stand for all."""
+    group = None if machine.folded else group_of(machine.node, task)
+    return machine.gpus if group is None else group.members(gpu)
+
+
 class EngineRuns:
     """The state that collectives on engines share in one run."""
 
     def __init__(self, context: Context):
         self.steps: dict[CollectiveLike, list[Step]] = {}
-        self._gpus = len(context.machine.gpus)
-        self._swapped: dict[str, list[Callback]] = {}  # GPUs whose own swaps have ended
+        self._came: dict[Hashable, list[Callback]] = {}
 
-    def swapped_on_one(self, name: str, finished: Callback) -> None:
-        """A swap that one GPU submits changes the memory of another: all GPUs end with the last."""
-        self._swapped.setdefault(name, []).append(finished)
-        if len(self._swapped[name]) == self._gpus:
-            for finish in self._swapped.pop(name):
-                finish()
+    def meet(self, where: Hashable, ranks: int, further: Callback) -> None:
+        """Call *further()*, and that of all others who came *where*, when so many *ranks* have."""
+        came = self._came.setdefault(where, [])
+        came.append(further)
+        if len(came) == ranks:
+            for each in self._came.pop(where):
+                each()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -157,7 +180,9 @@ class InsideNode(ByEngines):
 
     def submit(self, context: Context, turn: Turn, done: Callback) -> None:
         if self.task.variant == "swap":
-            done = partial(context.part(EngineRuns).swapped_on_one, self.name, done)
+            # it changes the memory of another GPU: all end with the last
+            ranks = len(context.machine.gpus)
+            done = partial(context.part(EngineRuns).meet, self.name, ranks, done)
         super().submit(context, turn, done)
 
 

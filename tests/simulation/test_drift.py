@@ -10,7 +10,7 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
 from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation.drift import _Loops
-from c3sim.simulation.run import Run, TaskRun
+from c3sim.simulation.run import TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.parts import Variation
@@ -38,19 +38,16 @@ def alike(node: Node) -> Node:
     return node.model_copy(update={"gpu": gpu})
 
 
-def run_of(waits: list[float]) -> Run:
+def of_waits(waits: list[float]) -> dict[str, list[TaskRun]]:
     """A GEMM takes 10 s however long its rank waits; the collective moves for 4 s."""
 
     def times(end: float, waited: float) -> TaskRun:
         return TaskRun(ready=0.0, start=0.0, end=end, detail={}, waited=waited)
 
-    found = {}
-    for gpu, wait in enumerate(waits):
-        found["gemm", gpu] = times(10.0, 0.0)
-        found["reduce", gpu] = times(wait + 4.0, wait)
-    begins = dict.fromkeys(range(len(waits)), 0.0)
-    exposure: Any = (0.0, 10.0)
-    return Run(times=found, end=10, begins=begins, idle=0, folded=True, events=0, exposure=exposure)
+    return {
+        "gemm": [times(10.0, 0.0) for _ in waits],
+        "reduce": [times(wait + 4.0, wait) for wait in waits],
+    }
 
 
 def test_the_quick_rank_waits_until_the_collective_ends_its_turn(node: Node) -> None:
@@ -59,22 +56,40 @@ def test_the_quick_rank_waits_until_the_collective_ends_its_turn(node: Node) -> 
     """
     waits = [0.0, 2.0, 4.0, 6.0]
     even = Variation(speed=0.0, jitter=0.0)
-    loops = _Loops(plan(pair(), node), run_of(waits), waits, 0.0, even)
+    loops = _Loops(plan(pair(), node), of_waits(waits), waits, 0.0, even)
     begins, ahead = [0.0, 0.0], []
     for _ in range(9):
-        begins = loops._turn(begins, [1.0, 0.9])
+        slow, quick = loops.turn(begins, [1.0, 0.9])
+        begins = [begins[0] + slow.end, begins[1] + quick.end]
         ahead.append(begins[0] - begins[1])
     assert ahead == pytest.approx([1, 2, 3, 4, 5, 6, 6, 6, 6])
-    assert loops.seen["reduce"][-1].waited == pytest.approx(6)
+    assert quick.times["reduce"].waited == pytest.approx(6)
 
 
 def test_a_late_collective_brings_all_ranks_together(node: Node) -> None:
     """Stalled by 100 s in each turn, it ends last on both ranks, whatever their speeds."""
     waits = [0.0, 6.0]
     stalled = Variation(speed=0.0, jitter=0.0, stalls=1.0, stall_time=100.0)
-    loops = _Loops(plan(pair(), node), run_of(waits), waits, 0.0, stalled)
-    ends = loops._turn([0.0, -2.0], [1.0, 0.9])
-    assert ends == pytest.approx([104, 104])
+    loops = _Loops(plan(pair(), node), of_waits(waits), waits, 0.0, stalled)
+    late, early = loops.turn([0.0, -2.0], [1.0, 0.9])
+    assert (late.end, early.end) == pytest.approx((104, 106))
+
+
+def test_ranks_that_begin_apart_stay_apart_while_the_gemm_ends_last(node: Node) -> None:
+    """Alike but for their begin, of two ranks the one ahead waits as long in every turn. Of two
+    numbers from 0 to 6 s the distance is 6 (1 - sqrt(1/2)) = 1.8 s in the median; eight nodes are
+    drawn. The slowest rank is the one that waits; of any rank, half of the turns do not wait.
+    """
+    waits = [0.0, 2.0, 4.0, 6.0]
+    apart = Variation(speed=0.0, jitter=0.0, start=6.0)
+    two = node.model_copy(update={"gpus": 2})
+    loops = _Loops(plan(pair(), two), of_waits(waits), waits, 0.0, apart)
+    loops.go(3)
+    step = simulate(alike(node), pair())
+    slowest = loops.medians(step, slowest=True).task("reduce")
+    assert 0.5 < slowest.waited < 4
+    assert slowest.end == pytest.approx(slowest.waited + 4)
+    assert loops.medians(step, slowest=False).task("reduce").waited < slowest.waited
 
 
 def test_gpus_that_differ_wait_for_each_other(node: Node) -> None:
@@ -116,3 +131,23 @@ def test_result_and_explanation_tell_waiting_from_moving(node: Node) -> None:
     explained = explain_run(best, unlike, "as_written").tasks["reduce"]
     assert explained.waited_for_ranks_s == waited
     assert any("waits for other ranks" in reason for reason in explained.reasons)
+
+
+def test_copies_of_engines_wait_for_the_last_rank() -> None:
+    """In a loop of two H200 the gather by engines ends long before the product. Ranks begin up to
+    0.5 ms apart, and the one ahead waits; behind a barrier of the hosts none does, and what is left
+    is what the gather takes alone.
+    """
+    pair = {
+        "gather": {**REDUCE, "op": "all_gather", "backend": "nccl", "by": "engines"},
+        "gemm": {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192},
+    }
+    two = load_hardware("h200-2").node
+
+    def waited(barrier: bool) -> float:
+        host = {"release": "per_rank", "loop": {"iterations": 60, "barrier": barrier}}
+        workload = {"schema": 1, "name": "x", "tasks": pair, "host": host}
+        return simulate(two, parse_workload(workload, plain_si=True)).task("gather").waited
+
+    assert waited(barrier=True) == 0.0
+    assert waited(barrier=False) > 50e-6
