@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from random import Random
 
 from c3sim.spec.dma_engines import DmaEngines, Operation, PollStagger, ReleasedQueueStart
 from c3sim.spec.hardware import Node
@@ -79,6 +80,16 @@ RELEASED_QUEUE_STARTS: Mapping[ReleasedQueueStart, Callable[[int, int], int]] = 
     # engines of GPUs 2 i and 2 i + 1 begin with queue i, modulo the queues
     "half_gpu_number": lambda gpu, queues: gpu // 2 % queues,
 }
+
+
+def released_queue(engines: DmaEngines, gpu: int, queues: int) -> int:
+    """Place of the queue with which an engine of *gpu* begins when several are released together:
+    by the rule, or anywhere, as drawn.
+    """
+    if engines.released_queue_draw:
+        return Random(f"{engines.released_queue_draw} {gpu}").randrange(queues)
+    return RELEASED_QUEUE_STARTS[engines.released_queue_start](gpu, queues)
+
 
 #: Rules of ``poll_stagger``: number of the GPU and of GPUs -> part of an interval.
 POLL_STAGGERS: Mapping[PollStagger, Callable[[int, int], float]] = {

@@ -48,6 +48,8 @@ class DmaEngines(Hardware):
     """how long an engine stays with a queue that has further commands; null: for one command"""
     released_queue_start: ReleasedQueueStart
     """the queue that an engine begins with when several are released together"""
+    released_queue_draw: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    """0: it begins by that rule; any other number: each engine anywhere, another draw for each"""
     ring_bytes: Bytes
     """room for packets in one ring; the host waits while it is full"""
     packet_sizes: dict[Operation, Bytes]

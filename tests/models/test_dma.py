@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.models.dma import POLL_STAGGERS, RELEASED_QUEUE_STARTS, engine_rate
+from c3sim.models.dma import POLL_STAGGERS, RELEASED_QUEUE_STARTS, engine_rate, released_queue
 from c3sim.spec.reading.loading import load_hardware
 
 TEACHING = load_hardware("teaching-4").node
@@ -46,6 +46,21 @@ def test_rules_of_queues_and_polls() -> None:
     assert RELEASED_QUEUE_STARTS["first"](5, 3) == 0
     assert [POLL_STAGGERS["even"](gpu, 4) for gpu in (0, 3, 5)] == [0, 0.75, 0.25]
     assert POLL_STAGGERS["none"](3, 4) == 0
+
+
+def test_a_draw_begins_anywhere_on_each_gpu() -> None:
+    """600 starts among three queues: each queue a third of them, 0.02 being one standard deviation;
+    two GPUs of one draw begin alike in a third of the draws.
+    """
+    engines = TEACHING.gpu.dma_engines
+    assert released_queue(engines, 4, 3) == 2  # by the rule
+    drawn = [
+        [released_queue(engines.model_copy(update={"released_queue_draw": d}), g, 3) for g in (0, 1)]
+        for d in range(1, 301)
+    ]
+    starts = [start for pair in drawn for start in pair]
+    assert all(abs(starts.count(queue) / 600 - 1 / 3) < 0.06 for queue in range(3))
+    assert abs(sum(a == b for a, b in drawn) / 300 - 1 / 3) < 0.09
 
 
 def test_no_limit_of_bytes_in_flight_leaves_the_data_path() -> None:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from c3sim.models.dma import RELEASED_QUEUE_STARTS
+from c3sim.models.dma import released_queue
 from c3sim.processes.plan import Context
 from c3sim.processes.signals import Callback
 from c3sim.spec.dma_engines import Operation
@@ -174,7 +174,7 @@ class Engine:
         engines = self.context.node.gpu.dma_engines
         queues = list(self.rings)
         if self._last is None:
-            start = RELEASED_QUEUE_STARTS[engines.released_queue_start](self.gpu, len(queues))
+            start = released_queue(engines, self.gpu, len(queues))
         else:
             start = queues.index(self._last) + 1
             if self.context.env.now - self._since < (engines.queue_time_slice or 0.0):
