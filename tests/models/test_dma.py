@@ -54,10 +54,8 @@ def test_a_draw_begins_anywhere_on_each_gpu() -> None:
     """
     engines = TEACHING.gpu.dma_engines
     assert released_queue(engines, 4, 3) == 2  # by the rule
-    drawn = [
-        [released_queue(engines.model_copy(update={"released_queue_draw": d}), g, 3) for g in (0, 1)]
-        for d in range(1, 301)
-    ]
+    each = [engines.model_copy(update={"released_queue_draw": d}) for d in range(1, 301)]
+    drawn = [[released_queue(one, gpu, 3) for gpu in (0, 1)] for one in each]
     starts = [start for pair in drawn for start in pair]
     assert all(abs(starts.count(queue) / 600 - 1 / 3) < 0.06 for queue in range(3))
     assert abs(sum(a == b for a, b in drawn) / 300 - 1 / 3) < 0.09
