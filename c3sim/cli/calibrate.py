@@ -46,7 +46,6 @@ def calibrate(
     from datetime import UTC, datetime
 
     from c3sim.cli.progress import progress
-    from c3sim.experiments.kept import resuming
     from c3sim.validation.compare.effort import effort_of_lines, own_files
     from c3sim.validation.compare.record_files import load
     from c3sim.validation.fit.calibrate import calibrate as fit_groups
@@ -54,7 +53,7 @@ def calibrate(
 
     own, agree = own_files(data or []), agreeing(yes)
     agree(effort_of_lines(own, 0.0, jobs=1))
-    with resuming(), progress() as tell:
+    with progress() as tell:
         tell("reading records", 0, 1)
         records = load(data or [])
         tell("reading records", 1, 1)

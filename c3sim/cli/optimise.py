@@ -50,7 +50,6 @@ def optimise(
     """
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.jobs import Workers
-    from c3sim.experiments.kept import resuming
     from c3sim.experiments.search import check_optuna
     from c3sim.experiments.search import optimise as search
     from c3sim.kit.files import check_folder
@@ -66,7 +65,7 @@ def optimise(
         check_picture(plot)
     if out:
         check_folder(out)
-    with resuming(), sweep_progress("designs") as watcher:
+    with sweep_progress("designs") as watcher:
         on, workers = load_hardware(node) if node else None, Workers(jobs=jobs, agree=agreeing(yes))
         result = search(study, node=on, trials=trials, seed=seed, workers=workers, watcher=watcher)
     if out or plot:

@@ -255,7 +255,6 @@ def _band(
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.bands import uncertainty
     from c3sim.experiments.jobs import Workers
-    from c3sim.experiments.kept import resuming
     from c3sim.spec.reading.loading import load_hardware
     from c3sim.spec.reading.paths import canonical
 
@@ -263,7 +262,7 @@ def _band(
     loaded = load_hardware(node or plain.node)
     held = replace(loaded, node=on)
     kept = {canonical(path) for path in changes}
-    with resuming(), sweep_progress("samples") as watcher:
+    with sweep_progress("samples") as watcher:
         return uncertainty(
             plain,
             held,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -99,7 +98,6 @@ def sensitivity(
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.influence import question
     from c3sim.experiments.jobs import Workers
-    from c3sim.experiments.kept import resuming
     from c3sim.experiments.screening import Screening
     from c3sim.kit.files import check_folder
 
@@ -114,7 +112,7 @@ def sensitivity(
     )
     if out:
         check_folder(out)
-    with nullcontext() if asked.screened else resuming(), sweep_progress("runs") as watcher:
+    with sweep_progress("runs") as watcher:
         result = asked.answer(
             samples=samples, top=top, band_samples=band_samples, seed=seed, watcher=watcher
         )

@@ -94,7 +94,6 @@ def study(
     """
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
-    from c3sim.experiments.kept import resuming
     from c3sim.experiments.study import kind_of
     from c3sim.kit.grid import rendered
     from c3sim.kit.layout import PIPE, WIDE, show
@@ -105,7 +104,7 @@ def study(
     loaded = open_study(name)
     kind = kind_of(loaded)
     _check_outputs(loaded.study, kind, plot, out)
-    with resuming(), progress() as report:
+    with progress() as report:
         result = run_study(
             name,
             node=node,

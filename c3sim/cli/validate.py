@@ -103,7 +103,6 @@ def validate(
         return
     _check_together(only, accept, against)
     from c3sim.cli.progress import progress
-    from c3sim.experiments.kept import resuming
     from c3sim.validation.compare.against import Before
     from c3sim.validation.compare.explain import explain_worst
     from c3sim.validation.compare.judge import verdict_of
@@ -112,7 +111,7 @@ def validate(
 
     _check_files(report, junit, summary)
     before = Before.read(against, accept) if against else None
-    with resuming(), progress() as watcher:
+    with progress() as watcher:
         verdict = verdict_of(
             files or [],
             node=node,

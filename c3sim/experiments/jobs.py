@@ -245,9 +245,7 @@ class Pace:
             start = end
 
 
-def _in_worker(
-    work: Callable[[Any], Output], batch: Any, resumes: bool = False
-) -> tuple[int, Output]:
+def _in_worker(work: Callable[[Any], Output], batch: Any, resumes: str = "") -> tuple[int, Output]:
     """The number of items, and *work* of them."""
     with for_another(resumes):
         return len(batch), work(batch)

@@ -35,6 +35,9 @@ class Shape:
     inner: tuple[tuple[Hashable, Shape], ...]
     look_up: Callable[[Any], Any]  # *leaves* of a dictionary that has them all
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _shape, (self.whole, self.keys, self.leaves, self.inner)
+
     def values(self, now: Any) -> Hashable:
         """All that was read, as it stands in *now*: where that is equal, a run does the same."""
         held = _held(now)

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
+from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
@@ -108,11 +109,17 @@ def run_once(
     known = _runs.get(key)
     found = None if known is None else known.get(node)
     if found is None:
-        seen, reads = watched(node, *known.shapes[-1:] if known is not None else ())
-        if type(node) is not Node:  # somebody else watches it: the run is of this very one
-            seen, reads.whole = node, True
-        found = simulate(seen, workload, private=private, by_class=by_class, energy=energy)
-        _remember(key, reads.shape(), node, found)
+
+        def seen() -> tuple[Run, Shape]:
+            seen, reads = watched(node, *known.shapes[-1:] if known is not None else ())
+            if type(node) is not Node:  # somebody else watches it: the run is of this very one
+                seen, reads.whole = node, True
+            run = simulate(seen, workload, private=private, by_class=by_class, energy=energy)
+            return run, reads.shape()
+
+        asked = ("with what it read", sorted(private), by_class, energy)
+        found, shape = found_or_made(node, workload, asked, seen)
+        _remember(key, shape, node, found)
     return found
 
 

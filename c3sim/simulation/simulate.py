@@ -30,6 +30,7 @@ from c3sim.simulation.draws import Case, Draw, draws, drifting, median_run
 from c3sim.simulation.drift import drifted
 from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import folds
+from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.spec.hardware import Node
 from c3sim.spec.schedules import expanded
@@ -90,11 +91,25 @@ def simulate(
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
+    how = _Options(private, by_class, tuple(observers), bool(fold), energy, trace, compiled)
+
+    def run() -> Run:
+        return _every_way(node, workload, how, fold, average)
+
+    if how.observers or trace:  # these want the run itself, or much of it
+        return run()
+    return found_or_made(
+        node, workload, (sorted(private), by_class, fold, energy, compiled, average), run
+    )
+
+
+def _every_way(
+    node: Node, workload: Workload, how: _Options, fold: bool | None, average: float | None
+) -> Run:
     workload = expanded(workload, node)
     node = _limited(node, workload.host.power_share)
     tasks = plan(workload, node)
-    folded = folds(tasks) if fold is None else fold
-    how = _Options(private, by_class, tuple(observers), folded, energy, trace, compiled)
+    how = replace(how, folded=folds(tasks) if fold is None else fold)
     if average is None:
         average = _average_before(tasks, how)
 

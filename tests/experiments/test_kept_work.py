@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from c3sim.experiments import kept
 from c3sim.experiments.jobs import Workers, of_each
-from c3sim.experiments.kept import BEGUN, Interrupted, Works, folder, for_another, resuming
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.experiments.kept import (
+    BEGUN,
+    Interrupted,
+    Simulations,
+    Works,
+    folder,
+    for_another,
+    resuming,
+)
+from c3sim.simulation import simulate as module
+from c3sim.simulation.run import Run
+from c3sim.simulation.runs import forget, of_one_node, run_once
+from c3sim.simulation.simulate import simulate
+from c3sim.spec.hardware import Node
+from c3sim.spec.reading.loading import load_hardware, load_workload
+from c3sim.spec.reading.paths import set_value
 from c3sim.spec.reading.records import load_records
 from c3sim.validation.compare.predict import predict
 
@@ -67,13 +82,13 @@ def test_a_process_that_works_for_another_writes_as_it_goes(
     monkeypatch.setattr(kept, "EVERY", 0.0)
     monkeypatch.setattr(kept, "LARGEST", float("inf"))
     stop_at.append(4)
-    works = Works()
-    with pytest.raises(KeyboardInterrupt), for_another(True):
+    works = Works(Simulations("a"))
+    with pytest.raises(KeyboardInterrupt), for_another("a"):
         of_each(square, range(5), Workers(jobs=1))
     assert works.keep() == BEGUN and len(list(folder().iterdir())) == 1
     stop_at.clear()
     ran.clear()
-    with for_another(True):
+    with for_another("a"):
         assert of_each(square, range(5), Workers(jobs=1)) == [0, 1, 4, 9, 16] and ran == [4]
     assert list(folder().iterdir()) == []
 
@@ -96,3 +111,41 @@ def test_a_validation_goes_on() -> None:
     with resuming():
         again = predict(nodes, records, 1, heard.append)
     assert heard == [25, 5] and again == predict(nodes, records, 1)
+
+
+def test_a_piece_that_is_not_done_goes_on_at_its_next_simulation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two of three simulations are done when Ctrl-C comes: the second start has one to do, whatever
+    they are asked for. Another command takes nothing of them.
+    """
+    monkeypatch.setattr(kept, "LONG", 0.0)
+    monkeypatch.setattr(kept, "WORTH", 0.0)
+    loaded, fails = load_hardware("teaching-4").node, [True]
+    real, begun = module._every_way, []
+
+    def every_way(node: Node, *how: Any) -> Run:
+        begun.append(node.links.bandwidth)
+        if len(begun) == 3 and fails:
+            raise KeyboardInterrupt
+        return real(node, *how)
+
+    monkeypatch.setattr(module, "_every_way", every_way)
+    workload = load_workload("gemm-beside-all-gather")
+
+    def command(*words: str) -> list[float]:
+        forget()
+        with resuming(words):
+            first = simulate(set_value(loaded, workload, "links.bandwidth", "20 GB/s")[0], workload)
+            with of_one_node():
+                second = run_once(loaded, workload)
+            third = run_once(set_value(loaded, workload, "links.bandwidth", "30 GB/s")[0], workload)
+            return [first.end, second.end, third.end]
+
+    with pytest.raises(Interrupted, match="parts of the first pieces"):
+        command("a")
+    begun.clear()
+    fails.clear()
+    ends = command("a")
+    assert begun == [30e9] and list(folder().iterdir()) == []
+    assert command("b") == ends and len(begun) == 4

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,19 +79,15 @@ def coverage(
 
     *jobs* processes, 0 for as many as there are cores; *progress*: parts done, of how many.
     """
-    from joblib import delayed
-
-    from c3sim.experiments.jobs import side_by_side
+    from c3sim.experiments.jobs import Workers, of_each
 
     numbers = numbers_of(nodes_for(load(files)), only)
     parts = parts_of(tuple(files), suites)
-    work = (delayed(states_of)(tuple(files), only, *part) for part in parts)
     found: dict[tuple[str, str], dict[str, set[str]]] = {each.key: {} for each in numbers}
-    progress(0, len(parts))
-    for done, (suite, states) in enumerate(side_by_side(work, jobs or -1), 1):
+    work = partial(states_of, tuple(files), only)
+    for suite, states in of_each(work, parts, Workers(jobs=jobs or -1), progress):
         for key, state in states.items():
             found[key].setdefault(state, set()).add(suite)
-        progress(done, len(parts))
     return [_sight(each, found[each.key]) for each in numbers]
 
 
@@ -121,11 +117,12 @@ def parts_of(
 
 
 def states_of(
-    files: tuple[str, ...], only: str, suite: str, start: int
+    files: tuple[str, ...], only: str, part: tuple[str, int]
 ) -> tuple[str, dict[tuple[str, str], str]]:
-    """*suite*, and what it sees of the PART numbers from *start* on that its runs read: a state of
-    a :class:`~.coverage.Sight`, by file and path.
+    """The suite of *part*, and what it sees of the PART numbers from the start of *part* on that
+    its runs read: a state of a :class:`~.coverage.Sight`, by file and path.
     """
+    suite, start = part
     loaded, _ = _loaded(files)
     rows = _rows(files, suite)
     nodes = {row.measurement.record.node: loaded[row.measurement.record.node] for row in rows}

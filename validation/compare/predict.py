@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from functools import partial
 from typing import NamedTuple
 
 from c3sim.errors import C3simError, InputError
@@ -27,7 +27,7 @@ from c3sim.spec.workload import Workload
 from .loops import UNITS, predicted_loop
 from .measurements import FigureKey, measured_figures
 
-BATCH = 25  # records handed to a process at once
+BATCH = 25  # records handed to a process at once: they share isolated runs
 WORTH_PROCESSES = 4.0  # seconds of work below which starting processes costs more than it saves
 
 #: The fields of a record that its predictions follow from.
@@ -86,11 +86,10 @@ def predict(
 
     texts = [record.model_dump_json(include=ASKED) for record in records]  # quick to tell apart
     predicted: dict[int, Predicted] = kept_of(dict(nodes), texts)
-    missing = [number for number in range(len(records)) if number not in predicted]
+    missing = [(n, record) for n, record in enumerate(records) if n not in predicted]
     progress(len(predicted))
-    ahead = iter(missing)
-    for batch in _batches(nodes, [records[n] for n in missing], jobs or os.cpu_count() or 1):
-        predicted.update(zip(islice(ahead, len(batch)), batch, strict=True))
+    for batch in _batches(nodes, missing, jobs or os.cpu_count() or 1):
+        predicted.update(batch)
         progress(len(batch))
     return [predicted[number] for number in range(len(records))]
 
@@ -151,35 +150,33 @@ def _given(record: Record, run: Run, isolated: Mapping[str, float], task: str) -
 
 
 def _batches(
-    nodes: Mapping[str, Node], records: Sequence[Record], jobs: int
-) -> Iterator[list[Predicted]]:
-    batches = [records[start : start + BATCH] for start in range(0, len(records), BATCH)]
+    nodes: Mapping[str, Node], records: Sequence[tuple[int, Record]], jobs: int
+) -> Iterator[list[tuple[int, Predicted]]]:
+    from c3sim.experiments.jobs import Workers, in_batches
+
     began = time.perf_counter()
     known: dict[tuple[str, str], float] = {}
-    for number, batch in enumerate(batches):
+    for start in range(0, len(records), BATCH):
         spent = time.perf_counter() - began
-        left = spent / number * (len(batches) - number) if number else 0.0
+        left = spent / start * (len(records) - start) if start else 0.0
         if jobs > 1 and left > WORTH_PROCESSES:
-            from joblib import delayed
-
-            from c3sim.experiments.jobs import side_by_side
-
-            tasks = (delayed(_batch)(nodes, late) for late in batches[number:])
-            yield from side_by_side(tasks, jobs)
+            yield from in_batches(
+                partial(_batch, nodes), records[start:], Workers(jobs=jobs), BATCH
+            )
             return
-        yield _batch(nodes, batch, known)
+        yield _batch(nodes, records[start : start + BATCH], known)
 
 
 def _batch(
     nodes: Mapping[str, Node],
-    records: Sequence[Record],
+    records: Sequence[tuple[int, Record]],
     known: dict[tuple[str, str], float] | None = None,
-) -> list[Predicted]:
+) -> list[tuple[int, Predicted]]:
     known = {} if known is None else known
-    for record in records:
+    for _, record in records:
         if record.node not in nodes:
             raise InputError(
                 f"record {record.id} of suite {record.suite!r} ran on {record.node!r}, "
                 "of which there is no model"
             )
-    return [predict_record(nodes[record.node], record, known) for record in records]
+    return [(n, predict_record(nodes[record.node], record, known)) for n, record in records]
