@@ -13,7 +13,7 @@ first stage has before them and the last behind, and the copy that hands a micro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -423,13 +423,12 @@ def _pass(planned: Plan, builder: Builder, order: list[Unit], piece: Piece) -> N
     if not piece.once:
         return
     name, kernels = iteration.optimizer, iteration.optimizer_kernels
-    tensors = [size for unit in order for size in _tensors(unit)]
+    tensors = [size / replicas.ways(step) for step, size in _gradients(order)]
     ops = optimizer_ops(
         planned.operators,
         name,
         tensors,
         fused=kernels == "fused",
-        shards=replicas.shards,
         master=iteration.master_weights,
         inside=iteration.optimizer_on == "memory",
     )
@@ -442,14 +441,15 @@ def _accumulated(planned: Plan, unit: Unit, replicas: Replicas) -> list[Step]:
     batches add B - 1 times: all but the first; here all but the one that is built *once*.
     """
     scattered = isinstance(replicas, Shards) and replicas.reduces
-    shards = replicas.shards if scattered else 1
     steps: list[Step] = []
     for step in unit.backward:
         steps.append(step)
-        sizes = step.gradients if isinstance(step, Op) else ()
-        for number, size in enumerate(sizes):
+        if not isinstance(step, Op):
+            continue
+        ways = replicas.ways(step) if scattered else 1
+        for number, size in enumerate(step.gradients):
             name = f"{step.name}-accumulate{number or ''}"
-            steps.append(planned.operators.elementwise(name, size / shards, 2, 1))
+            steps.append(planned.operators.elementwise(name, size / ways, 2, 1))
     return steps
 
 
@@ -458,9 +458,13 @@ def _launch(builder: Builder, prefix: str, steps: Any) -> None:
         pass
 
 
-def _tensors(unit: Unit) -> list[int]:
-    """Sizes of the unit's parameters on this GPU."""
-    return [size for step in unit.backward if isinstance(step, Op) for size in step.gradients]
+def _gradients(order: list[Unit]) -> Iterator[tuple[Op, int]]:
+    """Each parameter of the units in *order*: the step behind which its gradient is complete, and
+    its size.
+    """
+    for step in (step for unit in order for step in unit.backward):
+        if isinstance(step, Op):
+            yield from ((step, size) for size in step.gradients)
 
 
 def _replicas(planned: Plan, *, once: bool) -> Replicas:
@@ -474,6 +478,5 @@ def _replicas(planned: Plan, *, once: bool) -> Replicas:
             return Shards(mesh, planned.operators, reduces=False) if again else Replicas()
         return Shards(mesh, planned.operators)
     if mesh.ddp is not None and training and once:
-        dealt = mesh.ep > 1 or mesh.etp < mesh.size("tp")
-        return Buckets(mesh.ddp, planned.operators, dealt=dealt, copies=mesh.copies)
+        return Buckets(mesh.ddp, planned.operators, copies=mesh.copies)
     return Replicas()

@@ -136,9 +136,14 @@ class Experts:
         return [*self.exchange(name), *self._here(f"{name}-here")]
 
     def _here(self, name: str) -> list[Step]:
-        """Rows that arrived to their expert's place, or back."""
-        moved = self.o.permute(name, self.chosen, 1, self.model.hidden)
-        return [moved] if self.arrive else []
+        """Rows that arrived to their expert's place, or back; gradients are added up there."""
+        o, hidden = self.o, self.model.hidden
+        if not self.arrive:
+            return []
+        if not name.endswith("gradient-here"):
+            return [o.permute(name, self.chosen, 1, hidden)]
+        zeros = o.elementwise(f"{name}-zeros", self.chosen * hidden, 0, 1)
+        return [zeros, o.scatter(name, self.chosen, hidden)]
 
     def _summed(self, name: str) -> list[Step]:
         """Sums of all rows to the GPUs whose they are."""

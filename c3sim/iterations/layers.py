@@ -38,7 +38,8 @@ class Layer:
         kind: LayerKind | None = None,
     ):
         kind = kind or model.kind_of(model.layers - 1)
-        model = model if kind.experts else model.dense
+        if not kind.experts:
+            model, share = model.dense, share.whole
         self.o, self.model, self.share, self.window = operators, model, share, kind.window
         self.products = Projections(operators, model, share)
         self.queries, self.keys = self.products.queries, self.products.keys

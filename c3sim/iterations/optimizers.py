@@ -61,19 +61,18 @@ RATIO_KERNELS = 4  # per tensor: both norms clamped, divided, the update scaled
 def optimizer_ops(
     operators: OperatorSet,
     optimizer: str,
-    tensors: Sequence[int],
+    tensors: Sequence[float],
     *,
     fused: bool,
-    shards: int = 1,
     master: bool = False,
     inside: bool = False,
 ) -> list[Op]:
-    """Kernels of *optimizer* over parameters of these sizes, of each a part of *shards*; *master*:
-    with master weights; *inside*: by units of the memory. Raises InputError where it has none.
+    """Kernels of *optimizer* over parameters of these sizes; *master*: with master weights;
+    *inside*: by units of the memory. Raises InputError where it has none.
     """
     if optimizer == "none" or not tensors:
         return []
-    numbers, element = sum(tensors) / shards, operators.element
+    numbers, element = sum(tensors), operators.element
     size = max(element, MASTER) if master else element
     ops = _passes(operators, optimizer, tensors, numbers, size, fused=fused)
     if size != element:
@@ -100,7 +99,7 @@ def _inside_memory(op: Op, gpu: Gpu) -> Op:
 def _passes(
     operators: OperatorSet,
     optimizer: str,
-    tensors: Sequence[int],
+    tensors: Sequence[float],
     numbers: float,
     size: int,
     *,

@@ -33,7 +33,9 @@ ROOT = -1  # stands for embedding and head, one unit
 class Replicas:
     """Nothing is exchanged between replicas; the base of those that do."""
 
-    shards = 1
+    def ways(self, step: Op) -> int:
+        """Parts of the parameters of *step*, one of which this GPU updates."""
+        return 1
 
     def begin(self, builder: Builder, order: list[Unit]) -> None:
         """Before the forward pass over the units in *order*."""
@@ -52,12 +54,12 @@ class Replicas:
 
 
 class Buckets(Replicas):
-    """Distributed data parallel. *dealt*: experts are dealt to GPUs; their gradients are added up,
-    in buckets of their own, among the *copies* of each.
+    """Distributed data parallel. Gradients of experts that are dealt to GPUs are added up, in
+    buckets of their own, among the *copies* of each.
     """
 
-    def __init__(self, ddp: Ddp, operators: OperatorSet, *, dealt: bool = False, copies: int = 1):
-        self.ddp, self.o, self.dealt, self.copies = ddp, operators, dealt, copies
+    def __init__(self, ddp: Ddp, operators: OperatorSet, *, copies: int = 1):
+        self.ddp, self.o, self.copies = ddp, operators, copies
         self.filled = {"data": 0.0, EXPERTS: 0.0}
         self.number = {"data": 0, EXPERTS: 0}
         self.sizes: dict[str, list[int]] = {"data": [], EXPERTS: []}
@@ -66,10 +68,9 @@ class Buckets(Replicas):
     def ready(self, builder: Builder, name: str, step: Step) -> None:
         if not isinstance(step, Op):
             return
-        of_experts = self.dealt and step.name.startswith(("gate_up", "down"))
-        if of_experts and self.copies == 1:  # they stay where they are
+        if step.dealt and self.copies == 1:  # they stay where they are
             return
-        among = EXPERTS if of_experts else "data"
+        among = EXPERTS if step.dealt else "data"
         for number, size in enumerate(step.gradients):
             builder.compute(name, self._copied(f"into-bucket{number or ''}", size))
             self.sizes[among].append(size)
@@ -109,7 +110,6 @@ class Shards(Replicas):
     def __init__(self, mesh: Mesh, operators: OperatorSet, *, reduces: bool = True):
         assert mesh.fsdp is not None
         self.mesh, self.fsdp, self.o, self.reduces = mesh, mesh.fsdp, operators, reduces
-        self.shards = mesh.shards
         self.order: list[Unit] = []
         self.gathers: dict[tuple[int, bool], list[str]] = {}
         self.copied_out: list[str] = []  # in the order of the compute stream
@@ -161,8 +161,11 @@ class Shards(Replicas):
         experts = unit.parameters - unit.shared if self.mesh.copies > 1 else 0
         return {among: n for among, n in (("data", unit.shared), (EXPERTS, experts)) if n}
 
+    def ways(self, step: Op) -> int:
+        return self._ways(EXPERTS if step.dealt else "data")
+
     def _ways(self, among: str) -> int:
-        return self.mesh.copies if among == EXPERTS else self.shards
+        return self.mesh.copies if among == EXPERTS else self.mesh.shards
 
     def _gather(self, builder: Builder, index: int, *, backward: bool) -> None:
         """Copy the shard in and gather, once; index ROOT: embedding and head."""

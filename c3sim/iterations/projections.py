@@ -31,7 +31,7 @@ class Projections:
 
     def __init__(self, operators: OperatorSet, model: Transformer, share: Share):
         tensor, rows = share.tensor, share.rows
-        self.o, self.model, self.rows, self.expert = operators, model, rows, share.expert
+        self.o, self.model, self.rows, self.share = operators, model, rows, share
         self.gemms: dict[str, dict[str, Any]] = layer_gemms(model, tensor, rows, share.expert)
         parts = tensor
         if model.experts > 1:
@@ -129,12 +129,14 @@ class Projections:
     def _of_weights(self, name: str) -> list[Step]:
         gemm = self.gemms[name]
         m, n, k, batch = gemm["m"], gemm["n"], gemm["k"], gemm["batch"]
-        held = self.model.experts // self.expert if name in OF_EXPERTS else 1
+        of_experts = self.model.experts > 1 and name in OF_EXPERTS
+        held = self.model.experts // self.share.expert if of_experts else 1
+        dealt = of_experts and self.share.deals
         weight = self._product(name, f"{name}-weight", n, k, m, inner=True).called({"linear": 0.5})
-        steps: list[Step] = [replace(weight, gradients=(n * k * held,))]
+        steps: list[Step] = [replace(weight, gradients=(n * k * held,), dealt=dealt)]
         if self._has_bias(name):  # the sum is part of the backward call of a product with a bias
             bias = self.o.column_sum(f"{name}-bias", m * batch, n).called({})
-            steps.append(replace(bias, gradients=(n * held,)))
+            steps.append(replace(bias, gradients=(n * held,), dealt=dealt))
         return steps
 
     def _has_bias(self, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from c3sim.iterations.load import BALANCED, BY_ALL_TO_ALL, Dispatch, Load
 
@@ -38,6 +38,16 @@ class Share:
     def of_expert(self) -> int:
         """GPUs that share an expert."""
         return self.tensor if self.expert_tensor is None else self.expert_tensor
+
+    @property
+    def deals(self) -> bool:
+        """True where GPUs that share a layer have experts of their own."""
+        return self.expert > 1 or self.of_expert < self.tensor
+
+    @property
+    def whole(self) -> Share:
+        """The same part of a layer without experts."""
+        return replace(self, expert=1, expert_tensor=None)
 
     @property
     def routed_rows(self) -> int:

@@ -26,6 +26,7 @@ class Op:
     *flops* that the model needs of it, how many kernels the host *launches* for it, and the sizes
     of the parameters' *gradients* that are complete after it. *calls*: what the host calls for it,
     and how often; left out: the one of its class. *kept*: the backward pass reads what it writes.
+    *dealt*: its gradients are of experts that the GPU does not share with all replicas.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Op:
     gradients: tuple[int, ...] = ()
     calls: Mapping[HostCall, float] | None = None
     kept: bool = True
+    dealt: bool = False
 
     def called(self, calls: Mapping[HostCall, float]) -> Op:
         """The same, launched by *calls*."""

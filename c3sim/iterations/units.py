@@ -120,6 +120,7 @@ def transformer_units(
 def layer_unit(operators: OperatorSet, model: Transformer, share: Share, kind: LayerKind) -> Unit:
     """A layer of that *kind*."""
     layer = Layer(operators, model, share, kind)
+    share = layer.share
     own, network = _parameters(layer.model, share)
     return Unit(
         name="layer",
@@ -127,7 +128,7 @@ def layer_unit(operators: OperatorSet, model: Transformer, share: Share, kind: L
         backward=tuple(layer.backward()) if share.training else (),
         parameters=own + network,
         # experts that are dealt out stay with their GPU
-        shared=own + (network if layer.model.experts == 1 or share.expert == 1 else 0),
+        shared=own + (0 if share.deals else network),
         network=network,
     )
 

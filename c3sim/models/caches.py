@@ -12,7 +12,7 @@ L2 1.9 GB, from HBM about the two operands once (14 % of what passes L2).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import ceil, inf
 from typing import Literal, NamedTuple
@@ -56,6 +56,21 @@ class GemmTraffic:
     @property
     def reread(self) -> float:
         return self.again.near + self.again.swept
+
+    def in_the_mean(self, share: float) -> GemmTraffic:
+        """That of all tiles, where this *share* of them is not wholly beyond an edge."""
+        if share == 1.0:
+            return self
+        near, near_footprint, swept, swept_footprint, swept_b = self.again
+        again = Again(share * near, near_footprint, share * swept, swept_footprint, swept_b)
+        return replace(
+            self,
+            l2=share * self.l2,
+            past_l2=share * self.past_l2,
+            first_touch=share * self.first_touch,
+            again=again,
+            written=share * self.written,
+        )
 
 
 @dataclass(frozen=True, slots=True)

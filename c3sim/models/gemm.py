@@ -142,7 +142,14 @@ COUNTED = ("units", "lds", "registers", "waves", "wave_lanes", "wave_registers",
 @lru_cache(maxsize=1024)
 def _as_tuned(library: GemmLibrary, tuned: GemmLibrary) -> GemmLibrary:
     """*library* with the rates and times that it had when it was *tuned*."""
-    names = ("operand_feed", "prologue", "memory_efficiency", "unaligned", "odd_rows")
+    names = (
+        "operand_feed",
+        "prologue",
+        "next_product",
+        "memory_efficiency",
+        "unaligned",
+        "odd_rows",
+    )
     return library.model_copy(update={name: getattr(tuned, name) for name in names})
 
 
@@ -229,33 +236,37 @@ def _tile_plan(
     schedule: str,
 ) -> GemmPlan:
     sides, depth = tile[0] + tile[1], ceil(shape.k / split)
-    flops = 2.0 * tile[0] * tile[1] * depth
+    part = max(1, int(library.slice_bytes / shape.element))
+    flops = 2.0 * tile[0] * tile[1] * ceil(depth / part) * part  # of whole slices
     stages = _stages(machine, library, sides)
     lds = float(min(machine.lds, sides * library.slice_bytes * stages))
     registers = library.registers or _registers(machine, library, tile)
     columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
     clocked, way = _clocked(machine, library)
-    cluster, _ = _cluster(max(each), columns, tile, library.cluster)
-    padded = sum(_cluster(rows, columns, tile, library.cluster)[1] for rows in each)
+    cluster, _ = _cluster(max(each), columns, tile, library)
+    padded = sum(_cluster(rows, columns, tile, library)[1] for rows in each)
+    tiles = padded * split * (1 if shape.each else shape.batch)
     fitting = (
         int(machine.lds // lds),
         machine.registers // registers,
         machine.waves // library.waves,
     )
+    residents = max(1, min(fitting))
+    turns = min(1.0, machine.units * residents * shape.batch / tiles) * (shape.batch > 1)
     return GemmPlan(
         tile=tile,
         split_k=split,
-        tiles=padded * split * (1 if shape.each else shape.batch),
+        tiles=tiles,
         schedule=schedule,
         issue=flops / machine.flops_per_cycle / machine.clock / _matrix_share(library, shape),
         feed=sides * depth * shape.element / library.operand_feed * way,
         clocked=clocked,
-        prologue=library.prologue,
+        prologue=library.prologue + turns * library.next_product,
         flops_per_tile=flops,
         lds=lds,
         registers=registers,
         waves=library.waves,
-        residents=max(1, min(fitting)),
+        residents=residents,
         requested=(tile[0] / cluster[1] + tile[1] / cluster[0]) * depth * shape.element,
         stages=stages,
         cluster=cluster,
@@ -289,18 +300,21 @@ def _registers(machine: _Machine, library: GemmLibrary, tile: tuple[int, int]) -
 
 
 def _cluster(
-    rows: int, columns: int, tile: tuple[int, int], size: int
+    rows: int, columns: int, tile: tuple[int, int], library: GemmLibrary
 ) -> tuple[tuple[int, int], int]:
-    """The cluster of *size* tiles, down or across, that pads the grid of tiles less, and how many
-    tiles that makes.
+    """The library's cluster of tiles, down or across, whichever pads the grid of tiles less or as
+    the library has it, and how many tiles that makes.
 
     Grids come in whole clusters, so a tile beyond the edge costs what any other does. On a tie the
-    operand that is the longer side of a *tile* is shared. Fewer tiles than a cluster has make no
-    cluster.
+    operand that is the longer side of a *tile* is shared. Where the library chooses, fewer tiles
+    than a cluster has make no cluster.
     """
+    size = library.cluster
+    down, across = -(-rows // size) * size * columns, rows * -(-columns // size) * size
+    if library.clusters == "down":
+        return (size, 1), down
     if size == 1 or rows * columns < size:
         return (1, 1), rows * columns
-    down, across = -(-rows // size) * size * columns, rows * -(-columns // size) * size
     if down < across or (down == across and tile[1] >= tile[0]):
         return (size, 1), down
     return (1, size), across

@@ -49,6 +49,12 @@ class GemmLibrary(Hardware):
     cluster: Parts
     """workgroups that start together in one shader engine and share operands they have in common;
     1: none"""
+    clusters: Literal["least", "down"] = "least"
+    """tiles of a cluster: beside each other where that pads the grid less (least), or always the
+    rows of tiles (down)"""
+    next_product: Time = 0.0
+    """more of a prologue where a workgroup's next tile is of another product of a batch, at maximum
+    clock: where its operands lie"""
     stages: Parts
     """slices of its operands that a workgroup keeps in LDS"""
     most_stages: Parts | None = None

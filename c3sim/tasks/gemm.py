@@ -353,10 +353,17 @@ class _Tiles:
         tiling = (task.batch, plan.tile, plan.split_k, self.element)
         run = (spec.dies.count, concurrent, l2_rows, plan.cluster)
         traffic = gemm_traffic(*shape, *tiling, *run, self._known_memory(), self._order())
+        traffic = traffic.in_the_mean(self._whole_tiles / plan.tiles)
         if not self.served:
             return traffic
         past = (self.served[-1].cache + self.served[-1].read) / plan.tiles
         return replace(traffic, past_l2=past + traffic.written)
+
+    @property
+    def _whole_tiles(self) -> int:
+        """Tiles that have operands: without those that a cluster or an expert's rows pad."""
+        (tall, wide), task = self.plan.tile, self.task
+        return ceil(task.m / tall) * ceil(task.n / wide) * task.batch * self.plan.split_k
 
     def _followed(self) -> tuple[Served, ...]:
         """Bytes by place, counted line by line: order and tiles are those of the formulas."""

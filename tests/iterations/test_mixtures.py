@@ -167,6 +167,16 @@ def test_layers_of_all_kinds_are_counted() -> None:
     assert len({id(unit) for unit in units.each}) == 2
 
 
+def test_dense_layers_are_not_dealt() -> None:
+    """With experts on 8 GPUs a GPU has the first layers whole, and 32 of 256 experts of others."""
+    share = Share(sequences=1, tokens=512, training=True, expert=8)
+    units = transformer_units(ON, V3, share, V3.layers, head=False, generates=False)
+    dense, last = units.each[0], units.each[-1]
+    assert (dense.parameters, dense.shared) == (V3.dense.layer_parameters,) * 2
+    dealt = 32 * 3 * 7168 * 2048  # gate, up and down
+    assert (last.network, last.parameters - last.shared) == (dealt, dealt)
+
+
 def test_dense_layers_have_a_network_of_their_own() -> None:
     dense: Transformer = V3.dense
     found = ops(Layer(ON, V3, Share(sequences=1, tokens=256), V3.kind_of(0)).forward())
@@ -197,3 +207,14 @@ def test_rows_reach_their_experts_and_come_back(
         assert [step.op for step in sent] == ops_of
         assert {step.size for step in sent} == {size[by]}
         assert {step.backend for step in sent} == {"deepep" if by == "kernels" else None}
+
+
+def test_gradients_of_rows_that_were_put_by_expert_are_added_up() -> None:
+    """index_select forward is index_add backward: 8 x 4096 rows, twice, beside the one that
+    every mixture has.
+    """
+    layer = Layer(ON, QWEN, Share(sequences=1, tokens=4096, expert=8, training=True))
+    backward = ops(layer.backward())
+    added = [name for name in backward if name.endswith("gradient-here")]
+    assert added == ["from-experts-gradient-here", "to-experts-gradient-here"]
+    assert all(backward[name].task == backward["permute-gradient"].task for name in added)

@@ -158,7 +158,7 @@ def test_optimizers_without_fusion_move_more() -> None:
     assert len(ops) == 8
     assert sum(kernel(op).read for op in ops) == 12 * 2 * 4000
     assert sum(kernel(op).written for op in ops) == 8 * 2 * 4000
-    lamb = optimizer_ops(ON, "lamb", [1000, 3000], fused=False, shards=4)
+    lamb = optimizer_ops(ON, "lamb", [1000 / 4, 3000 / 4], fused=False)
     assert next(op for op in lamb if op.name == "lamb-ratio").launches == 4 * 2
     assert kernel(lamb[0]).read == 2 * 1000
     assert optimizer_ops(ON, "none", [1000], fused=False) == []

@@ -11,6 +11,7 @@ from c3sim.errors import InputError
 from c3sim.iterations.build import Built
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.reading.loading import load_model
+from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective
 
 BERT = {"model": "bert-large", "batch": 64, "tokens": 128}
@@ -106,6 +107,19 @@ def test_experts_nest_with_data_parallelism() -> None:
     assert len(gathers) == 4 and gathers[0] < 0.1 * shared  # experts stay where they are
     alone = collectives(built(2, **mixtral, parallel={"kind": "expert"}))
     assert any(t.op == "all_reduce" for t in alone.values())  # what is not dealt out
+
+
+def test_a_gpu_updates_all_of_the_experts_that_it_alone_has() -> None:
+    """Two layers of Mixtral on 8 GPUs, all but experts in shards: AdamW reads 12 and writes 8
+    tensors of 2 bytes, of one expert (3 x 4096 x 14336), an eighth of the attention (2 x 4096 x
+    (4096 + 1024)) and the router (8 x 4096).
+    """
+    mixtral = {"model": "mixtral-8x7b", "node": "mi300x-8", "head": False, "optimizer": "adamw"}
+    tasks = built(2, **mixtral, parallel=[{"kind": "expert"}, {"kind": "fsdp"}]).workload.tasks
+    passes = [t for name, t in tasks.items() if "adamw" in name and isinstance(t, Kernel)]
+    moved = sum(task.read + task.written for task in passes)
+    numbers = 3 * 4096 * 14336 + (2 * 4096 * 5120 + 8 * 4096) / 8
+    assert moved == pytest.approx(2 * 20 * 2 * numbers, rel=1e-3)  # norms beside
 
 
 @pytest.mark.parametrize(

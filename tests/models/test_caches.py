@@ -197,3 +197,14 @@ def test_an_order_that_knows_the_cache_takes_the_order_that_knows_l2_where_all_f
     """8192^3: A and the columns in flight are 166 MiB, so nothing is read again from memory."""
     shape = (8192, 8192, 8192, 1, (256, 256), 1, 2, 8, 304)
     assert gemm_traffic(*shape) == gemm_traffic(*shape, memory=(256 * 2.0**20, 2.4))
+
+
+def test_tiles_beyond_an_edge_read_and_write_nothing() -> None:
+    """Three of four tiles have operands: in the mean three quarters of the bytes, of a footprint
+    that is the same.
+    """
+    whole = gemm_traffic(384, 512, 2048, 1, (128, 256), 1, 2, 1, 132)
+    mean = whole.in_the_mean(0.75)
+    assert mean.l2 == 0.75 * whole.l2 and mean.written == 0.75 * whole.written
+    assert mean.again.near == 0.75 * whole.again.near
+    assert mean.again.near_footprint == whole.again.near_footprint

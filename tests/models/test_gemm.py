@@ -88,10 +88,11 @@ def test_tile_time_by_hand() -> None:
 def test_rows_of_no_whole_16_or_4_bytes_are_multiplied_slower(
     m: int, n: int, k: int, share: str
 ) -> None:
+    """K goes by whole slices, 64 numbers of 2 bytes: 4097 and 4100 are 4160."""
     tile = plan_gemm(H200, gemm(m, n, k, macro_tile=(128, 128), library="cublas"))
     part = getattr(H200.gemm_library("cublas"), share) if share else 1.0
     units, clock = H200.compute_units, H200.clock.maximum
-    alone = 2 * 128 * 128 * k / units.flops_per_cycle["bf16"] / clock
+    alone = 2 * 128 * 128 * (4160 if k > 4096 else k) / units.flops_per_cycle["bf16"] / clock
     assert tile.issue == pytest.approx(alone / part)
 
 
@@ -238,6 +239,25 @@ def test_a_grid_is_whole_clusters(m: int, n: int, cluster: tuple[int, int], tile
     plan = plan_gemm(clusters_of(2), gemm(m, n, 512, macro_tile=(128, 128)))
     assert (plan.cluster, plan.tiles) == (cluster, tiles)
     assert plan.cluster_size == cluster[0] * cluster[1]
+
+
+def test_a_library_whose_clusters_are_rows_pads_a_product_of_few_rows() -> None:
+    """Rows of tiles go in twos: 12 rows of an expert make as many tiles as 256, 384 as 512."""
+    tiles = {
+        m: plan_gemm(H200, gemm(m, 2048, 1408, batch=64, library="grouped")).tiles
+        for m in (12, 256, 384, 512)
+    }
+    assert tiles == {12: 64 * 2 * 8, 256: 64 * 2 * 8, 384: 64 * 4 * 8, 512: 64 * 4 * 8}
+
+
+def test_a_tile_of_another_product_begins_later() -> None:
+    """132 units go through 16 tiles a product: every tile is of another product than the one
+    before. Through 3584: 132 of 3584. A single product has no other.
+    """
+    library = H200.gemm_library("grouped")
+    for n, batch, turns in ((2048, 8, 1.0), (7 * 256 * 256, 8, 132 / 3584), (2048, 1, 0.0)):
+        plan = plan_gemm(H200, gemm(256, n, 64, batch=batch, library="grouped"))
+        assert plan.prologue == pytest.approx(library.prologue + turns * library.next_product)
 
 
 def test_stages_claim_lds() -> None:
