@@ -236,8 +236,7 @@ def _tile_plan(
     schedule: str,
 ) -> GemmPlan:
     sides, depth = tile[0] + tile[1], ceil(shape.k / split)
-    part = max(1, int(library.slice_bytes / shape.element))
-    flops = 2.0 * tile[0] * tile[1] * ceil(depth / part) * part  # of whole slices
+    flops = 2.0 * tile[0] * tile[1] * _whole_slices(library, shape, depth)
     stages = _stages(machine, library, sides)
     lds = float(min(machine.lds, sides * library.slice_bytes * stages))
     registers = library.registers or _registers(machine, library, tile)
@@ -246,13 +245,8 @@ def _tile_plan(
     cluster, _ = _cluster(max(each), columns, tile, library)
     padded = sum(_cluster(rows, columns, tile, library)[1] for rows in each)
     tiles = padded * split * (1 if shape.each else shape.batch)
-    fitting = (
-        int(machine.lds // lds),
-        machine.registers // registers,
-        machine.waves // library.waves,
-    )
-    residents = max(1, min(fitting))
-    turns = min(1.0, machine.units * residents * shape.batch / tiles) * (shape.batch > 1)
+    fitting = int(machine.lds // lds), machine.registers // registers
+    residents = max(1, min(*fitting, machine.waves // library.waves))
     return GemmPlan(
         tile=tile,
         split_k=split,
@@ -261,7 +255,7 @@ def _tile_plan(
         issue=flops / machine.flops_per_cycle / machine.clock / _matrix_share(library, shape),
         feed=sides * depth * shape.element / library.operand_feed * way,
         clocked=clocked,
-        prologue=library.prologue + turns * library.next_product,
+        prologue=_prologue(library, machine.units * residents, shape.batch, tiles),
         flops_per_tile=flops,
         lds=lds,
         registers=registers,
@@ -271,6 +265,19 @@ def _tile_plan(
         stages=stages,
         cluster=cluster,
     )
+
+
+def _whole_slices(library: GemmLibrary, shape: _Shape, depth: int) -> int:
+    """K of the slices that a part of K of this *depth* goes by."""
+    part = max(1, int(library.slice_bytes / shape.element))
+    return ceil(depth / part) * part
+
+
+def _prologue(library: GemmLibrary, turn: int, batch: int, tiles: int) -> float:
+    """Seconds before a tile, in the mean, where a workgroup's next tile is a *turn* of tiles on."""
+    if batch == 1:
+        return library.prologue
+    return library.prologue + min(1.0, turn * batch / tiles) * library.next_product
 
 
 def _clocked(machine: _Machine, library: GemmLibrary) -> tuple[float, float]:
