@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf, sqrt
+from statistics import fmean
+from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.bands import Parameter, settings_drawn
@@ -73,17 +75,22 @@ def guesses(machines: PolicyMachines) -> tuple[dict[str, float], list[dict[str, 
 class Machines:
     """Every machine of a study by name. Raises InputError: a node whose file has no policies."""
 
-    def __init__(self, machines: PolicyMachines, base: str):
-        """*base*: the node whose file says what is not published of the published machine."""
+    def __init__(self, machines: PolicyMachines, base: str, given: Node | None = None):
+        """*base*: the node whose file says what is not published of the published machine; *given*:
+        the only machine.
+        """
         self._published, self._base = machines.published, load_hardware(base).node
         self._nodes = {name: load_hardware(name).node for name in machines.nodes}
+        self._given = given
+        if given is not None:
+            self._nodes = {given.name: given}
         for name, node in {**self._nodes, base: self._base}.items():
             if node.gpu.cache_policies is None:
                 raise InputError(f"{name} gives no gpu.cache_policies", "machines.nodes")
 
     @property
     def names(self) -> Sequence[str]:
-        return (PUBLISHED, *self._nodes)
+        return (*((PUBLISHED,) if self._given is None else ()), *self._nodes)
 
     def node(self, name: str, guess: Guesses) -> Node:
         if name == PUBLISHED:
@@ -144,6 +151,39 @@ def class_of(times: Mapping[str, float]) -> str:
     if min(cached) < 1.0 - MARGIN:
         return "reuse"
     return "throughput" if max(cached) > 1.0 + MARGIN else "insensitive"
+
+
+def of_adaptive(rows: Sequence[Row]) -> list[float]:
+    """Time of each application under all optimisations together over that under the static policy
+    that is best for it, less 1: what it loses; below 0 it gains.
+    """
+    return [row.times_s["adaptive"] / row.times_s[best_of(row)] - 1.0 for row in rows]
+
+
+def best_of(row: Row) -> str:
+    """The static policy under which an application is quickest."""
+    return min(STATIC, key=lambda policy: float(row.times_s[policy]))
+
+
+def held(rows: Sequence[Row], published: Mapping[str, Any]) -> dict[str, float]:
+    """The claims that hold of *rows*: 1 or 0; of published classes the part of their members."""
+    found = {row.application: row["class"] for row in rows}
+    best = [
+        all(row.times_s[policy] <= 1.01 * min(row.times_s[p] for p in STATIC) for row in rows)
+        for policy in STATIC
+    ]
+    return {
+        "three_classes": float(len(set(found.values())) == 3),
+        "no_static_policy_best_everywhere": float(not any(best)),
+        "adaptive_matches_best_static": float(
+            max(of_adaptive(rows)) <= published.get("worst_loss", MARGIN)
+        ),
+        **{
+            f"{name}_as_published": fmean(float(found.get(each) == name) for each in members)
+            for name, members in published.get("classes", {}).items()
+            if members
+        },
+    }
 
 
 def row_of(
