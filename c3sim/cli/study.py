@@ -128,7 +128,7 @@ def study(
         return
     parts = _tables(kind, result, claims) if full else _summary(kind, result, claims, out)
     if verdict:
-        parts = [_verdicts(result, claims)]
+        parts = [_verdicts(result, claims) if claims else "no figure is published of this study"]
     for table in rendered(parts):
         show(table, piped=WIDE if full or verdict else PIPE)
 
