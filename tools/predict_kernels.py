@@ -32,6 +32,9 @@ MIB = 1 << 20
 #: FLOP of a compute unit in a cycle, in which it looks up one line of L1: the lanes of a transpose
 #: read a line each (counters of one H200: 2 GB of L2 reads for 134 MB).
 LOOKED_UP = 256.0
+#: Loads in whose time the last workgroup of a sum of all numbers counts, reads what the others left
+#: and exchanges it within itself: sums of 2 to 64 MiB, validation/data/kernels/h100-kernels, h200.
+SUM_LOADS = 5
 #: Tensors that it reads and writes.
 MOVED = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}
 #: Of each row what tells it from others.
@@ -47,6 +50,10 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     name = row["operator"]
     if name in PARTS:
         return PARTS[name](o, row)
+    if name == "sum":
+        op = _elementwise(o, name, row["mib"] * MIB / 2)
+        last = {"closing_loads": SUM_LOADS}
+        return [o.cleared(name), replace(op, task=op.task.model_copy(update=last))]
     if "mib" in row:
         return [_elementwise(o, name, row["mib"] * MIB / 2)]
     if name == "gemm":
@@ -76,7 +83,7 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     if name == "embedding":
         return [o.gather("g", rows, width)]
     if name == "column-sum":
-        return [o.column_sum("c", rows, width)]
+        return o.column_sum("c", rows, width)
     return []
 
 

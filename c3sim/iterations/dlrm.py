@@ -85,6 +85,6 @@ class _Parts:
                 o.elementwise(f"{name}{number}-relu-gradient", batch * outputs, 2, 1),
                 o.gemm(f"{name}{number}-input", batch, inputs, outputs),
                 Op(weight.name, weight.task, "gemm", weight.flops, gradients=(inputs * outputs,)),
-                o.column_sum(f"{name}{number}-bias", batch, outputs),
+                *o.column_sum(f"{name}{number}-bias", batch, outputs),
             ]
         return steps

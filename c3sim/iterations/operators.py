@@ -12,20 +12,22 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.iterations.query_tiles import TILE, evenness, keys_of_tiles, pairs_seen
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.parts import Operators
 from c3sim.spec.task import DTYPE_BYTES, Access, Dtype, Kernel, Operator
 from c3sim.spec.workload import Gemm
 
-#: Rows and columns of scores that a workgroup of attention has at a time: FlashAttention-2, arXiv
-#: 2307.08691, section 3.3 (64 or 128).
-TILE = 128
 #: Numbers of a head that count as narrow at most, and as wide beyond.
 NARROW, WIDE = 64, 128
 #: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
 #: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
 ROW_STEP = 1024
+#: Softmax: a warp keeps a row of so many numbers; ROW_THREADS of a workgroup one of less than KEPT
+#: bytes. Of longer ones they load VECTOR bytes each at a time, pass by pass, and what is left of a
+#: row number by number (SoftMax.cu and PersistentSoftmax.cuh there).
+OF_A_WARP, ROW_THREADS, KEPT, VECTOR = 2048, 1024, 48 << 10, 16
 #: Gradients of a norm's weights: a workgroup goes over 32 columns, 256 rows at a time, each step
 #: waiting for its statistics, then for its rows: GammaBetaBackwardCUDAKernelTemplate in the same.
 COLUMNS, ROWS_AT_A_TIME = 32, 256
@@ -41,27 +43,6 @@ GROUPED = "grouped"
 TOP_K_PASSES, SORTED_BYTES, SORTED_AT_ONCE = 7, 8, 4096
 #: Lanes that look at a row at a time; loads of the sort of what they found that wait.
 WARP, WAITS = 32, 6
-
-
-def pairs_seen(tokens: int, context: int, window: int | None) -> float:
-    """Pairs of *tokens* new tokens and those that each sees: itself, and all before it, *context*
-    before all among them; at most *window* of them.
-    """
-    if window is None or window >= context + tokens:
-        return tokens * context + tokens * (tokens + 1) / 2
-    growing = max(0, min(tokens, window - context))  # tokens that see all before them
-    return growing * context + growing * (growing + 1) / 2 + (tokens - growing) * window
-
-
-def _in_tiles(tokens: int, context: int, window: int | None) -> int:
-    """The same in whole tiles: pairs above the diagonal and before the window are left out, on the
-    edges they are computed whole.
-    """
-    side, pairs = min(TILE, tokens), 0
-    for first in range(context, context + tokens // side * side, side):
-        before = 0 if window is None else max(0, first + 1 - window) // side * side
-        pairs += side * (min(tokens + context, first + side) - before)
-    return pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +127,16 @@ class OperatorSet:
         if tokens == 1:
             return self._attention_of_one(name, sequences, kv_heads, queries, both, per_pair * seen)
         sums = 4.0 * sequences * tokens * heads * width
+        keys = tuple(keys_of_tiles(tokens, context, window, causal=causal))
+        side, copies = min(TILE, tokens), heads * sequences
         task = Kernel(
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
-            flops=per_pair * (_in_tiles(tokens, context, window) if causal else tokens * seen),
-            efficiency=self._attention_part(width, backward=backward),
-            workgroups=ceil(tokens / min(TILE, tokens)) * heads * sequences,
+            flops=per_pair * side * sum(keys),
+            efficiency=self._attention_part(
+                width, keys, copies, per_pair / copies * side, backward
+            ),
+            workgroups=len(keys) * copies,
             per_unit=1,
             **self._of_attention,
         )
@@ -170,22 +155,27 @@ class OperatorSet:
             "stream_efficiency": self.parts.attention_read,
         }
 
-    def _attention_part(self, width: int, *, backward: bool) -> float:
-        """Part of the matrix peak."""
-        parts = self.parts
-        one, narrow, wide = (
-            parts.attention_forward,
-            parts.narrow_attention_forward,
-            parts.wide_attention_forward,
-        )
+    def _attention_part(
+        self, width: int, keys: tuple[int, ...], copies: int, per_key: float, backward: bool
+    ) -> float:
+        """Part of the matrix peak in the mean of all units, until the last has ended: of *copies*
+        heads whose tiles have so many *keys* of *per_key* FLOP.
+
+        A workgroup reaches one part in its loop over keys, and waits for its first and last bytes.
+        """
+        parts, gpu = self.parts, self.gpu
+        way, loads = "_attention_forward", parts.attention_loads
         if backward:
-            one, narrow, wide = (
-                parts.attention_backward,
-                parts.narrow_attention_backward,
-                parts.wide_attention_backward,
-            )
-        own = narrow if width <= NARROW else wide if width > WIDE else None
-        return one if own is None else own
+            way, loads = "_attention_backward", parts.attention_gradient_loads
+        own = "narrow" if width <= NARROW else "wide" if width > WIDE else ""
+        part: float | None = getattr(parts, own + way) if own else None
+        if part is None:
+            part = parts.attention_backward if backward else parts.attention_forward
+        elif own == "narrow":  # read off whole kernels
+            loads = 0
+        peak = gpu.compute_units.flops_per_cycle[self.activation] * gpu.clock.maximum
+        start = loads * gpu.hbm.latency * part * peak / per_key
+        return part * evenness(keys, copies, gpu.compute_unit_count, start)
 
     def _attention_of_one(
         self, name: str, sequences: int, kv_heads: int, queries: float, both: float, flops: float
@@ -290,12 +280,12 @@ class OperatorSet:
         far as the cache holds all of them.
         """
         size, parts = float(rows * width * self.element), self.parts
-        reach = self.gpu.cache_policies.sweep_share if self.gpu.cache_policies else 1.0
         task = Kernel(
             kind="kernel",
             operator="elementwise",
-            accesses=self._rows_again(
-                size, each - 1.0, each * size, size * self.gpu.l2.copies / reach
+            accesses=(
+                Access(bytes=size, again=each - 1.0, far=size * self.gpu.l2.copies),
+                Access(bytes=each * size, stores=True),
             ),
             flops=each * rows * width * (parts.permute_flops or parts.gather_flops),
             stream_efficiency=1.0,
@@ -390,46 +380,64 @@ class OperatorSet:
         """Softmax over *rows* of *width* numbers of *element* bytes: so many tensors of them *read*
         and *written*.
         """
-        parts, size = self.parts, rows * width * element
-        row = width * element
-        far = self._between(parts.softmax_workgroups, read * row, written * row)
+        parts, size, row = self.parts, rows * width * element, width * element
+        rest, passes = 0.0, parts.softmax_again + 1.0
+        if row >= KEPT:
+            rest = (parts.softmax_rest - 1.0) * (width % (VECTOR / element * ROW_THREADS))
+        moved: dict[str, Any] = {"read": read * size, "written": written * size}
+        if width > OF_A_WARP:
+            share, again = parts.softmax_workgroups, passes - 1.0 if row >= KEPT else 0.0
+            sizes = read * row, again, written * row
+            loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / passes))
+            near = share * (read + written / passes) * row
+            moved = {"accesses": (loads.model_copy(update={"near": near}), stores)}
+            moved |= {"workgroups": max(1, round(rows)), "per_unit": share, "lds": 0.0}
         task = Kernel(
             kind="kernel",
             operator="normalisation",
-            accesses=self._rows_again(read * size, parts.softmax_again, written * size, far),
-            flops=rows * width * parts.softmax_flops,
+            **moved,
+            flops=rows * (width + rest) * parts.softmax_flops,
             memory_efficiency=parts.softmax,
             stream_efficiency=parts.contiguous,
-            dependent_loads=parts.loads,
+            dependent_loads=round(parts.loads + (passes if width > OF_A_WARP else 0.0)),
         )
         return Op(name, task, "normalisation")
 
-    def _between(self, per_unit: int, read: float, written: float) -> float:
-        """Bytes of L2 that rows in progress take, *read* and *written* by each of *per_unit*
-        workgroups of a unit: what is touched before one of them is read again. Lines that are read
-        are kept near their reader too, those that are written are not.
+    def _rows_again(
+        self, rows: float, read: float, again: float, written: float, units: tuple[int, float]
+    ) -> tuple[Access, Access]:
+        """Accesses of workgroups that each read the *read* bytes of their row *again*, and write as
+        many as *written*. *units*: how many share a unit, and what part of that they write between
+        two uses. Lines that L2 reads are kept near their reader too, those that are written are
+        not.
         """
-        gpu = self.gpu
-        reach = gpu.cache_policies.sweep_share if gpu.cache_policies else 1.0
-        row = read * gpu.l2.copies + written
-        return per_unit * gpu.compute_unit_count * row / reach
+        share, between = units
+        copies, stored = self.gpu.l2.copies, between * written
+        far = share * self.gpu.compute_unit_count * (read * copies + stored)
+        loads = Access(bytes=rows * read, again=again, far=far)
+        return loads, Access(bytes=rows * written, stores=True)
 
-    @staticmethod
-    def _rows_again(read: float, again: float, written: float, far: float) -> tuple[Access, ...]:
-        return Access(bytes=read, again=again, far=far), Access(bytes=written, stores=True)
-
-    def column_sum(self, name: str, rows: int, width: int) -> Op:
-        """Gradient of a bias: reads the output's gradient.
+    def column_sum(self, name: str, rows: int, width: int) -> list[Op]:
+        """Gradient of a bias: counters of workgroups set to zero, then the sum, which reads the
+        output's gradient. One call.
 
         Workgroups of 128 threads take 128 columns and at least 64 rows, as many as 16 for each
-        compute unit; the last one of a column adds up the others' sums, 4 at a time:
-        setReduceConfig in aten/src/ATen/native/cuda/Reduce.cuh of github.com/pytorch/pytorch.
+        compute unit; the last one of a column, which the counter tells, adds up the others' sums, 4
+        at a time: setReduceConfig and global_reduce in aten/src/ATen/native/cuda/Reduce.cuh of
+        github.com/pytorch/pytorch.
         """
         size = float(rows * width * self.element)
         columns = ceil(width / 128)
         sums = min(ceil(rows / 64), ceil(16 * self.gpu.compute_unit_count / columns))
-        task = Kernel(kind="kernel", read=size, dependent_loads=ceil(sums / 4))
-        return Op(name, task, "elementwise", gradients=(width,))
+        loads = {"dependent_loads": self.parts.loads, "closing_loads": 1 + ceil(sums / 4)}
+        task = Kernel(kind="kernel", read=size, stream_efficiency=self.parts.contiguous, **loads)
+        return [self.cleared(name), Op(name, task, "elementwise", gradients=(width,))]
+
+    def cleared(self, name: str) -> Op:
+        """The counters by which the last workgroup of *name* is told, set to zero."""
+        loads = self.parts.loads
+        task = Kernel(kind="kernel", written=4.0, workgroups=1, dependent_loads=loads)
+        return Op(f"{name}-cleared", task, "elementwise").called({})
 
     def over_lists(
         self,
@@ -456,11 +464,12 @@ class OperatorSet:
 
     def _rows(self, name: str, rows: int, width: int, read: int, flops: float) -> Op:
         parts, row = self.parts, float(width * self.element)
-        far = self._between(parts.row_workgroups, read * row, row)
         task = Kernel(
             kind="kernel",
             operator="normalisation",
-            accesses=self._rows_again(read * rows * row, NORM_AGAIN, rows * row, far),
+            accesses=self._rows_again(
+                rows, read * row, NORM_AGAIN, row, (parts.row_workgroups, 1.0)
+            ),
             flops=flops,
             workgroups=rows,
             per_unit=parts.row_workgroups,

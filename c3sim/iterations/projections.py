@@ -135,8 +135,8 @@ class Projections:
         weight = self._product(name, f"{name}-weight", n, k, m, inner=True).called({"linear": 0.5})
         steps: list[Step] = [replace(weight, gradients=(n * k * held,), dealt=dealt)]
         if self._has_bias(name):  # the sum is part of the backward call of a product with a bias
-            bias = self.o.column_sum(f"{name}-bias", m * batch, n).called({})
-            steps.append(replace(bias, gradients=(n * held,), dealt=dealt))
+            cleared, bias = self.o.column_sum(f"{name}-bias", m * batch, n)
+            steps += [cleared, replace(bias.called({}), gradients=(n * held,), dealt=dealt)]
         return steps
 
     def _has_bias(self, name: str) -> bool:

@@ -4,8 +4,8 @@ The fluid layer follows no lines. The room of a task in a cache follows what eve
 how (:func:`room`); a footprint that its room cannot hold is found again in part
 (:func:`found_again`). What waits and what leaves: models/cache_lines.py.
 
-Of accesses, past a level goes what that level does not find again: all or nothing by what is
-touched between two uses, since the order of use evicts a line before it comes again.
+Of accesses, past a level goes what that level does not find again, by what is touched between two
+uses (:func:`evicted_between`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from c3sim.spec.hardware import Gpu
 from c3sim.spec.task import Access, Kernel, Served
 from c3sim.spec.workload import Task
 
+LOST = 8.0  # times a cache: what is touched that leaves none of its lines
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
 #: The ways in which lines of a store are taken.
 OF_STORES: dict[Stores, Policy] = {
@@ -109,6 +110,31 @@ def _left_at_random(times: float) -> float:
         there = exp(-missed * times)
         missed -= (missed - 1.0 + there) / (1.0 - times * there)
     return 1.0 - missed
+
+
+@lru_cache(maxsize=4096)
+def evicted_between(touched: float, held: float, ways: int) -> float:
+    """Part of the lines that leave a cache of *held* bytes while *touched* others pass.
+
+    Sets have *ways* lines in the order of use, and addresses are hashed, so that the lines that
+    fall into one set are Poisson distributed with mean A x, x = touched / held:
+
+        P(N >= A) = 1 - sum over n < A of exp(-A x) (A x)^n / n!
+
+    (Smith, A Comparative Study of Set Associative Memory Mapping Algorithms, IEEE Trans. Software
+    Engineering 4, 1978; reuse distances through sets: Hill and Smith, IEEE Trans. Computers 38,
+    1989.)
+    """
+    if not held:
+        return 1.0
+    mean = ways * touched / held
+    if mean > LOST * ways:
+        return 1.0
+    term = stay = exp(-mean)
+    for n in range(1, ways):
+        term *= mean / n
+        stay += term
+    return 1.0 - stay
 
 
 def share_of_policy(policy: Policy, policies: CachePolicies | None) -> float:
@@ -214,14 +240,18 @@ def _moved(gpu: Gpu, policy: CachePolicy, access: Access, held: float) -> Moved:
     l2_policy = _policy(policy, access, policy.at("l2"))
     of_l2 = gpu.dies.count * gpu.l2.capacity * share_of_policy(l2_policy, policies)
     room = of_l2 if memory_side or not gpu.shared_cache else held
-    l2 = again * found_again(access.far, room, l2_policy)
-    past = again - l2
+    l1 = 0.0
+    if policies and access.near is not None and not access.stores and policy.l1 != "bypass":
+        l1 = again * (1.0 - evicted_between(access.near, policies.l1_capacity, policies.ways))
+    l2 = (again - l1) * _found(access.far, room, l2_policy, policies)
+    past = again - l1 - l2
     last = _policy(policy, access, policy.at("memory_side")) if memory_side else l2_policy
-    kept = past * found_again(access.far, held, last) if memory_side else 0.0
+    kept = past * _found(access.far, held, last, policies) if memory_side else 0.0
     from_dram = access.bytes + past - kept
     useful = l2 + kept > 0
     takes = last != "bypass" and (useful or not (policies and policies.predicts))
     return Moved(
+        l1=l1,
         l2=l2,
         past_l2=access.bytes + past,
         read=0.0 if access.stores else from_dram,
@@ -229,6 +259,13 @@ def _moved(gpu: Gpu, policy: CachePolicy, access: Access, held: float) -> Moved:
         inserted=from_dram if takes else 0.0,
         evicted=from_dram if access.stores and takes else 0.0,
     )
+
+
+def _found(touched: float, held: float, policy: Policy, policies: CachePolicies | None) -> float:
+    """Part found again of lines between whose uses so much is *touched*."""
+    if policies is None or policy != "allocate":
+        return found_again(touched, held, policy)
+    return 1.0 - evicted_between(touched, held, policies.ways)
 
 
 def _policy(policy: CachePolicy, access: Access, loads: Policy) -> Policy:

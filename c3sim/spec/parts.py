@@ -236,7 +236,8 @@ class Operators(Hardware):
     """
 
     attention_forward: Part
-    """part of the matrix peak: attention that keeps its scores in the compute unit, forward"""
+    """part of the matrix peak: a workgroup of attention that keeps its scores in the compute unit,
+    in its loop over keys, forward"""
     attention_backward: Part
     """the same, backward"""
     wide_attention_forward: Part | None = None
@@ -246,6 +247,11 @@ class Operators(Hardware):
     narrow_attention_forward: Part | None = None
     """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
     narrow_attention_backward: Part | None = None
+    """the same, backward"""
+    attention_loads: Count = 0
+    """loads in whose time a workgroup of attention has its first queries and keys and stores its
+    result; heads of 64 numbers and less have them in their part"""
+    attention_gradient_loads: Count = 0
     """the same, backward"""
     attention_read: Asked
     """requests of attention, against those of a stream"""
@@ -268,7 +274,10 @@ class Operators(Hardware):
     softmax_flops: Factor = 0.0
     """vector FLOP in whose time it handles an element"""
     softmax_again: Factor = 0.0
-    """times that it reads its rows again, from L2 as far as this holds those in progress"""
+    """times that it reads long rows again, from L1 and L2 as far as these hold those in progress"""
+    softmax_rest: Positive = 1.0
+    """times as long that it takes for a number at the end of a row, beyond whole vectors of all
+    threads of a workgroup"""
     gather: Part
     """part of what memory gives: embedding rows"""
     gather_flops: Factor = 0.0

@@ -169,6 +169,8 @@ class Access(Spec):
     again: float = Field(0, ge=0)
     far: Moved = 0.0
     """what all workgroups together touch between two uses"""
+    near: Moved | None = None
+    """what those of one compute unit touch between two uses; left out: L1 serves none of it"""
     stores: bool = False
 
 
@@ -255,6 +257,8 @@ class Kernel(AtOwners):
     writes leaves memory busy without bytes"""
     dependent_loads: int = Field(0, ge=0)
     """loads of a workgroup that wait for each other; each takes the latency of memory"""
+    closing_loads: int = Field(0, ge=0)
+    """the same behind all workgroups, of the last one, which adds up what they left"""
     clocked: Fraction | None = None
     """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
     cache: CachePolicy = CachePolicy()

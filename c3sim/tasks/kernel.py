@@ -9,6 +9,7 @@ the tiles that begin together, a tile takes, alone on an idle GPU, with m = k b 
     max(max(m, w) + h min(m, w) / (n - 1), k f / (e p))    where no time is given, else
     t k / sum of k over the rounds                         t the time given: all rounds take it
 
+and at least w + f / (e p), where its workgroups are counted: the waves of one wait for each other.
 The first load is of arguments, the others bring the bytes. What the first of these brings all tiles
 wait for at once; later on some wait while memory serves others.
 
@@ -172,7 +173,10 @@ def any_kernel(
         computing = per_unit * part.computing
         follows = _clocked(task, moving, computing)
         if task.time is None:
-            return TileCost(rate=_Limits(moving, computing), traffic=part.traffic)
+            limits = _Limits(moving, computing)
+            if pieces == 1 and task.on == "vector":  # its waves wait for each other
+                limits = _Limits(moving, computing, part.waiting + part.computing, per_unit)
+            return TileCost(rate=limits, traffic=part.traffic)
         busy = task.time * per_unit / turns
         load = concurrent * context.machine.memory_time(part.traffic, name) / busy
         measured = _Measured(busy, load, follows, gpu.hbm.saturation_exponent)
@@ -184,6 +188,7 @@ def any_kernel(
         claim=claim,
         residents=residents,
         cost=cost,
+        closing=task.closing_loads * gpu.hbm.latency,
         fold_rounds=fold_rounds,
         fold_any_order=True,
     )
@@ -204,13 +209,34 @@ def _pieces(task: Kernel) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Tiles per second by state, of the s that memory and those that computing take."""
+    """Tiles per second by state, of the s that memory and those that computing take. Of workgroups
+    that load, compute and store step by step: *alone*, the s of one that nothing holds up, and how
+    many *residents* of a unit take turns; none: waves go on by themselves.
+    """
 
     moving: float
     computing: float
+    alone: float = 0.0
+    residents: float = 0.0
 
     def __call__(self, state: GpuState) -> float:
-        return 1.0 / max(self.moving / (state.clock * state.memory), self.computing / state.clock)
+        moving, computing = self.moving / (state.clock * state.memory), self.computing / state.clock
+        longer, shorter = max(moving, computing), min(moving, computing)
+        if self.residents and shorter:
+            longer *= 1.0 + _queued(shorter / longer, self.residents)
+        return 1.0 / max(longer, self.alone / state.clock)
+
+
+def _queued(ratio: float, customers: float) -> float:
+    """Share by which so many *customers* that go round two stations are slower than the longer one
+    of these; *ratio* r <= 1: time at the shorter one, against the longer.
+
+    With exponential times r^n (1 - r) / (1 - r^n) (Buzen, Computational Algorithms for Closed
+    Queueing Networks, Communications of the ACM 16, 1973). Times here are constant, and then half
+    as long is waited, as in M/D/1 against M/M/1.
+    """
+    power = ratio**customers
+    return 0.5 * (power * (1.0 - ratio) / (1.0 - power) if power < 1.0 else 1.0 / customers)
 
 
 @dataclass(frozen=True, slots=True)

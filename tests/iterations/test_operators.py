@@ -62,7 +62,9 @@ def test_a_new_token_reads_all_keys_and_values() -> None:
 def test_heads_of_64_reach_another_part_of_the_peak(width: int, part: str) -> None:
     for backward, end in ((False, "_forward"), (True, "_backward")):
         op = ON.attention("a", 2, 512, 4, 4, width, causal=False, backward=backward)
-        assert kernel(op).efficiency == getattr(H200.operators, part + end)
+        assert kernel(op).efficiency <= getattr(H200.operators, part + end)
+        if width == 64:  # 32 workgroups that see all: one round, and their start is in the part
+            assert kernel(op).efficiency == getattr(H200.operators, part + end)
 
 
 def test_where_narrow_heads_are_not_known_they_are_as_wide_ones() -> None:
@@ -90,14 +92,13 @@ def test_a_norm_exchanges_sums_for_each_row() -> None:
 def test_a_norm_reads_and_writes_its_rows_step_by_step() -> None:
     """Rows of 8192 numbers of 2 bytes are 16 steps of 1 KiB, each waiting for memory, behind the
     load of any kernel. They are read twice; in between 16 rows of each of 132 units are read and
-    written, half of the lines that are read with a copy (1.5), in the 0.801 of L2 that a sweep
-    reaches: 108 MB here; half as wide rows 54, which H200 holds (63) and H100 does not (52).
+    written, half of the lines that are read with a copy (1.5).
     """
     op = kernel(ON.normalisation("n", 64, 8192))
     reads, writes = op.accesses
     assert (reads.bytes, writes.bytes) == (64 * 8192 * 2, 64 * 8192 * 2)
     assert (reads.again, writes.stores) == (1, True)
-    assert reads.far == pytest.approx(16 * 132 * 16384 * (1.5 + 1) / 0.801)
+    assert reads.far == pytest.approx(16 * 132 * 16384 * (1.5 + 1))
     assert (op.workgroups, op.dependent_loads) == (64, 1 + 16)
 
 
@@ -114,11 +115,25 @@ def test_gradients_of_a_norm() -> None:
 
 
 def test_a_bias_of_few_columns_waits_for_many_sums() -> None:
-    """8192 rows of 1024: 8 columns of workgroups, 128 of 64 rows each: 32 loads of 4 sums. Of 4096:
-    32 columns, 16 x 132 / 32 = 66 each.
+    """8192 rows of 1024: 8 columns of workgroups, 128 of 64 rows each: 32 loads of 4 sums, behind
+    the counter that says who is last. Of 4096: 32 columns, 16 x 132 / 32 = 66 each.
     """
-    assert kernel(ON.column_sum("b", 8192, 1024)).dependent_loads == 32
-    assert kernel(ON.column_sum("b", 8192, 4096)).dependent_loads == 17
+    cleared, few = ON.column_sum("b", 8192, 1024)
+    assert kernel(few).closing_loads == 1 + 32 and kernel(cleared).written == 4
+    assert kernel(ON.column_sum("b", 8192, 4096)[1]).closing_loads == 1 + 17
+
+
+def test_long_rows_of_a_softmax_go_through_shared_memory_or_three_times_through_caches() -> None:
+    """16384 numbers of 2 bytes are less than 48 KiB: read once. Of 4 bytes: two rows a unit, read
+    three times and written in the last pass, so 2 x (64 + 64 / 3) KiB lie between two uses. 30592
+    of 2 bytes are 3 vectors of 8 for each of 1024 threads, and 6016 left over, at 2.2 times.
+    """
+    short, long = (kernel(ON.over_rows("s", 100, 16384, e, 1, 1)) for e in (2, 4))
+    assert short.accesses[0].again == 0 and long.accesses[0].again == 2
+    assert long.accesses[0].near == pytest.approx(2 * 65536 * (1 + 1 / 3))
+    rest = kernel(ON.over_rows("s", 1, 30592, 2, 1, 1)).flops / ON.parts.softmax_flops
+    assert rest == pytest.approx(30592 + 1.2 * 6016)
+    assert kernel(ON.over_rows("s", 1, 2048, 4, 1, 1)).accesses == ()  # a warp keeps it
 
 
 def test_an_element_of_a_strided_tensor_costs_instructions() -> None:

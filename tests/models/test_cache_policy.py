@@ -1,6 +1,7 @@
 """Rooms, what is found again, stalls and row hits, each against a case reckoned by hand."""
 
 import math
+from math import exp
 
 import pytest
 
@@ -12,13 +13,20 @@ from c3sim.models.cache_lines import (
     row_hits,
     stalled,
 )
-from c3sim.models.cache_policy import Insertion, found_again, moved_by, operand_misses, room
+from c3sim.models.cache_policy import (
+    Insertion,
+    evicted_between,
+    found_again,
+    moved_by,
+    operand_misses,
+    room,
+)
 from c3sim.models.caches import Again, cache_share
 from c3sim.models.memory import lost_on_lines, memory_given
 from c3sim.spec.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.task import Kernel, Served
+from c3sim.spec.task import Access, Kernel, Served
 from c3sim.spec.workload import Collective, Gemm, StreamKernel, Task
 from c3sim.tasks.plan import kind_of
 
@@ -177,3 +185,23 @@ def test_what_a_byte_without_row_or_line_costs_memory():
     scattered = H200.cache_policies.scattered_writes / H200.hbm.read_efficiency
     assert lost_on_lines(H200, 0.0, 1.0, 0.0) == pytest.approx(1.0 / scattered - 1.0)
     assert lost_on_lines(H200, 0.0, 0.0, 0.5) == pytest.approx(1.0)
+
+
+def test_lines_leave_sets_that_happen_to_get_many_others():
+    """Sets of 2 ways, as many lines pass as the cache holds: 2 in the mean of a set, none or one
+    with e^-2 (1 + 2) = 0.406. A cache of nothing keeps nothing.
+    """
+    assert evicted_between(1e6, 1e6, 2) == pytest.approx(1 - 3 * exp(-2))
+    assert evicted_between(0.0, 1e6, 2) == 0.0
+    assert evicted_between(1.0, 0.0, 2) == evicted_between(9e6, 1e6, 2) == 1.0
+
+
+def test_rows_of_a_unit_are_found_near_it():
+    """Half of what L1 holds lies between two uses: 8 of 16 lines of a set, P(N >= 16) = 0.8 %."""
+    near = H200.cache_policies.l1_capacity / 2
+    row = Access(bytes=100.0, again=2, near=near, far=1e12)
+    moved = moved_by(H200, Kernel(kind="kernel", accesses=(row,)), H200.l2.capacity)
+    left = evicted_between(8, 16, 16)
+    assert left == pytest.approx(0.0082, abs=1e-4)
+    assert moved.l1 == pytest.approx(200 * (1 - left))
+    assert moved.read == pytest.approx(100 + 200 * left)

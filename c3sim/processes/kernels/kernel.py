@@ -58,6 +58,7 @@ class KernelSpec:
     cost: CostOfTile
     beside: CostBeside | None = None  # where others keep LDS of its units, left out: the same
     setup: float = 0.0  # s before the grid is launched
+    closing: float = 0.0  # s behind the last workgroup until its result is there
     fault: float = 0.0  # s from the first workgroup's start until their parameters are there
     own_tiles: int = 1  # of each workgroup of a dynamic persistent grid
     # in their order, tiles that cost something else: (tiles up to the last of them, cost)
@@ -392,4 +393,4 @@ class Kernel:
         if not (self.active or self.dispatcher.waits(self.grid) or self.finished):
             self.finished = True
             self.dispatcher.retire(self.grid)
-            self.done()
+            self.context.once_past(self.spec.closing, self.done)

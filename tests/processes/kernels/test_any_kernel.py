@@ -12,6 +12,7 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import parse_workload
+from c3sim.tasks.kernel import _queued
 
 US = 1e-6
 UNITS = 14  # of the teaching GPU
@@ -177,3 +178,24 @@ def test_loads_that_wait_for_each_other_take_the_latency_each() -> None:
         assert found == pytest.approx(alone + waited * latency, rel=1e-4)
     tiled = busy(kernel(**many, tiles=100, dependent_loads=2))  # 1.05 us each
     assert tiled == pytest.approx(alone + 2 * latency, rel=1e-3)
+
+
+def test_the_last_workgroup_adds_up_what_others_left() -> None:
+    """Its loads come behind all bytes."""
+    many = {"read": "64 MiB", "workgroups": 8, "per_unit": 1}
+    found = busy(kernel(**many, closing_loads=3)) - busy(kernel(**many))
+    assert found == pytest.approx(3 * TEACHING.gpu.hbm.latency, rel=1e-6)
+
+
+def test_a_workgroup_alone_loads_before_it_computes() -> None:
+    """One of a unit: 20 loads, then its FLOP. Two of one unit that are as long at memory as at the
+    vector units are slower than either by half of what two customers wait at two stations: 1 / 2.
+    """
+    units = TEACHING.gpu.compute_units
+    second = units.flops_per_cycle["fp32"] * TEACHING.gpu.clock.maximum
+    flops = 20e-6 * second
+    found = busy(kernel(workgroups=1, per_unit=1, dependent_loads=20, flops=flops))
+    assert found == pytest.approx(20e-6 + 20 * TEACHING.gpu.hbm.latency, rel=1e-6)
+    assert _queued(1.0, 2) == pytest.approx(0.25) and _queued(0.0, 2) == 0.0
+    # X = G(1) / G(2) with r = 1/2: (1 + 1/2) / (1 + 1/2 + 1/4) of the longer station's rate
+    assert _queued(0.5, 2) == pytest.approx(0.5 * (1.75 / 1.5 - 1))
