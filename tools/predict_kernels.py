@@ -50,10 +50,6 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     name = row["operator"]
     if name in PARTS:
         return PARTS[name](o, row)
-    if name == "sum":
-        op = _elementwise(o, name, row["mib"] * MIB / 2)
-        last = {"closing_loads": SUM_LOADS}
-        return [o.cleared(name), replace(op, task=op.task.model_copy(update=last))]
     if "mib" in row:
         return [_elementwise(o, name, row["mib"] * MIB / 2)]
     if name == "gemm":
@@ -93,6 +89,12 @@ def _grouped(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
     return [o.grouped("g", -(-sum(loads) // len(loads)) if loads else m, n, k, experts, loads)]
 
 
+def _total(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
+    op = _elementwise(o, "sum", row["mib"] * MIB / 2)
+    last = op.task.model_copy(update={"closing_loads": SUM_LOADS})
+    return [o.cleared("sum"), replace(op, task=last)]
+
+
 def _wide(o: OperatorSet, row: dict[str, Any], *ways: bool) -> list[Op]:
     b, t, h = (row[key] for key in ("batch", "tokens", "heads"))
     how: dict[str, Any] = {"value": row["value"], "causal": True}
@@ -101,6 +103,7 @@ def _wide(o: OperatorSet, row: dict[str, Any], *ways: bool) -> list[Op]:
 
 #: Parts of layers (validation/frameworks/parts.py).
 PARTS: dict[str, Callable[[OperatorSet, dict[str, Any]], list[Op]]] = {
+    "sum": _total,
     "grouped": _grouped,
     "grouped-weight": lambda o, r: [o.grouped("g", r["n"], r["k"], r["m"], r["experts"])],
     "top-k": lambda o, r: o.top_k("t", r["rows"], r["width"], r["k"]),

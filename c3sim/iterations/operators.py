@@ -118,8 +118,8 @@ class OperatorSet:
         gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
         """
         seen, value = tokens + context, width if value is None else value
-        per_pair = float(6 * width + 4 * value if backward else 2 * width + 2 * value)
-        per_pair *= heads * sequences
+        copies = heads * sequences
+        per_pair = copies * float(6 * width + 4 * value if backward else 2 * width + 2 * value)
         queries = float(sequences * tokens * heads * width * self.element)
         results = queries / width * value
         seen = min(seen, window or seen) if tokens == 1 else seen
@@ -128,20 +128,18 @@ class OperatorSet:
             return self._attention_of_one(name, sequences, kv_heads, queries, both, per_pair * seen)
         sums = 4.0 * sequences * tokens * heads * width
         keys = tuple(keys_of_tiles(tokens, context, window, causal=causal))
-        side, copies = min(TILE, tokens), heads * sequences
+        per_key = per_pair / copies * min(TILE, tokens)
         task = Kernel(
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
-            flops=per_pair * side * sum(keys),
-            efficiency=self._attention_part(
-                width, keys, copies, per_pair / copies * side, backward
-            ),
+            flops=per_key * copies * sum(keys),
+            efficiency=self._attention_part(width, keys, copies, per_key, backward),
             workgroups=len(keys) * copies,
             per_unit=1,
             **self._of_attention,
         )
         exact = pairs_seen(tokens, context, window) if causal else tokens * seen
-        needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * heads * sequences
+        needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * copies
         return Op(name, task, "attention", needed * exact)
 
     @property

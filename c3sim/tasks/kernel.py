@@ -158,8 +158,7 @@ def any_kernel(
 ) -> KernelSpec:
     """The kernel of *task*, called *name*, on GPU *of_gpu*."""
     gpu, pieces = context.node.gpu, _pieces(task)
-    claim = claim_of(task, gpu.compute_units)
-    residents = claim.fitting(gpu.compute_units)
+    residents = (claim := claim_of(task, gpu.compute_units)).fitting(gpu.compute_units)
     tiles = max(workgroups * pieces, task.tiles or 0)
     plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
@@ -171,16 +170,13 @@ def any_kernel(
         together = min(1.0, concurrent * pieces / tiles) / max(1, task.dependent_loads - 1)
         moving = _moving(per_unit * part.moving, part.waiting, together)
         computing = per_unit * part.computing
-        follows = _clocked(task, moving, computing)
         if task.time is None:
-            limits = _Limits(moving, computing)
-            if pieces == 1 and task.on == "vector":  # its waves wait for each other
-                limits = _Limits(moving, computing, part.waiting + part.computing, per_unit)
-            return TileCost(rate=limits, traffic=part.traffic)
+            own = (part.waiting + part.computing, per_unit) if _by_steps(task) else ()
+            return TileCost(rate=_Limits(moving, computing, *own), traffic=part.traffic)
         busy = task.time * per_unit / turns
         load = concurrent * context.machine.memory_time(part.traffic, name) / busy
-        measured = _Measured(busy, load, follows, gpu.hbm.saturation_exponent)
-        return TileCost(rate=measured, traffic=part.traffic)
+        timed = busy, load, _clocked(task, moving, computing), gpu.hbm.saturation_exponent
+        return TileCost(rate=_Measured(*timed), traffic=part.traffic)
 
     return KernelSpec(
         tiles=tiles,
@@ -205,6 +201,11 @@ def _pieces(task: Kernel) -> int:
     """
     alike = task.workgroups is None and task.tiles is None and task.time is None
     return PIECES if alike and task.results == "here" and not task.awaits else 1
+
+
+def _by_steps(task: Kernel) -> bool:
+    """True if the waves of a workgroup wait for each other between loads and computing."""
+    return _pieces(task) == 1 and task.on == "vector"
 
 
 @dataclass(frozen=True, slots=True)
