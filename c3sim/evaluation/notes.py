@@ -76,6 +76,7 @@ def notes(on: Noted) -> tuple[str, ...]:
         texts.append("nothing can overlap: every task waits for another one, or for what it uses")
     if best.run.end < on.common.least * (1 - ROUNDING):
         texts.append(PAST_IDEAL + _reason(best, node, on.own.least))
+    texts += _channels(best)
     texts += _memory(on.workload, node)
     return (*texts, *_out_of_step(best), *_over_the_limit(best, node), *_outside(best, node))
 
@@ -133,6 +134,19 @@ def _out_of_step(best: Best) -> list[str]:
     return [
         f"ranks begin by themselves, in one of {len(ways)} ways: wall {min(ends):.3f} to"
         f" {max(ends):.3f} ms, times are medians of the slowest rank"
+    ]
+
+
+def _channels(best: Best) -> list[str]:
+    """A note on collectives whose messages fill some of their library's channels."""
+    run, words = best.run, {}
+    for name in best.workload.tasks:
+        detail = run.task(name).detail
+        if "of_channels" in detail:
+            words[name] = f"{detail['channels']} of {detail['of_channels']} channels"
+    return [
+        f"{_listed(names, 'take')} {count}, as many as a message of this size fills"
+        for count, names in _by_words(words).items()
     ]
 
 

@@ -14,6 +14,7 @@ from c3sim.evaluation.strategies.rewrites import (
     launch_order,
     streams_of,
 )
+from c3sim.models.hierarchy import plan_collective
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Fsdp
 from c3sim.spec.reading.checks.on_node import check_on_node
@@ -79,7 +80,7 @@ def _channels(workload: Workload, node: Node) -> Knob:
     if not used:
         return Knob("channels", (), cost, "no collective is on compute units")
     rules = node.collective_library(used[0].backend).channels
-    usual = rules.default[used[0].op]
+    usual = max(plan_collective(node, task).channels for task in used)
     counts = {max(1, usual // 4), max(1, usual // 2), 3 * usual // 4, 2 * usual}
     counts = {count for count in counts if count <= rules.maximum} - {usual}
     return Knob("channels", _set("tasks[kind=collective].channels", *sorted(counts)), cost)

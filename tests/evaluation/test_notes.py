@@ -65,3 +65,12 @@ def test_memory_is_that_of_all_tasks_and_told_where_it_is_not_there():
         "warning: tasks work on 240 GiB per GPU, which has 192 GiB; they fit only if they share"
         " buffers"
     ]
+
+
+def test_channels_that_a_small_message_does_not_fill_are_told():
+    """NCCL gives 256 KiB among 8 ranks 8 of 24 channels (decision 112), 64 MiB all of them."""
+    small = c3sim.run("all-gather-alone", node="h200-8", set={"task.gather.size": "256 KiB"})
+    said = "gather takes 8 of 24 channels, as many as a message of this size fills"
+    assert said in small.notes
+    large = c3sim.run("all-gather-alone", node="h200-8", set={"task.gather.size": "64 MiB"})
+    assert not any("channels" in note for note in large.notes)

@@ -26,6 +26,7 @@ from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.beside import Beside, effort_beside
 from c3sim.kit.grid import Table, tables_by, titled
 from c3sim.kit.panels import Panel, panels_by
+from c3sim.models.hierarchy import plan_collective
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy
 from c3sim.spec.study import Range, Study
@@ -62,7 +63,8 @@ def effort(_: Asked, cases: Sequence[Case]) -> tuple[Effort, int]:
 def row(case: Case, _: Study) -> Row:
     gemm, collective = gemm_of(case)[1], collective_of(case)[1]
     both = Beside(case.node, gemm, collective)
-    default = case.node.collective_library(collective.backend).channels.default[collective.op]
+    unpinned = collective.model_copy(update={"channels": None})
+    default = plan_collective(case.node, unpinned).channels
     beside, bandwidth = both.gemm_time(), both.bytes_per_gpu / both.collective_time()
     return Row(
         node=case.node.name,

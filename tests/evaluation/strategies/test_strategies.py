@@ -143,9 +143,14 @@ def test_rp_limits_the_channels_to_the_cus_reserved(strategy, asked, channels):
     )
 
 
-def test_rp_never_asks_for_more_channels_than_the_library_has():
-    maximum = NODE.collective_libraries["rccl"].channels.maximum
-    assert one("rp:128", workload()).tasks["gather"].channels == min(128, maximum)
+def test_rp_leaves_channels_to_a_library_that_has_no_more_than_there_is_room_for():
+    assert NODE.collective_libraries["rccl"].channels.maximum <= 128
+    assert one("rp:128", workload()).tasks["gather"].channels is None
+    # NCCL gives 256 KiB among 8 ranks 8 of its 24 channels, so 16 units are enough (decision 112)
+    nodes = load_hardware("h200-8").node
+    for size, channels in ((2**18, None), (2**28, 16)):
+        small = workload(gather={**GATHER, "size": size})
+        assert reserved(small, nodes, 16).tasks["gather"].channels == channels
 
 
 def test_rp_without_a_number_tries_1_to_16_cus_per_die():
