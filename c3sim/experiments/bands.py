@@ -157,6 +157,14 @@ def ends_of(values: Sequence[float]) -> list[float] | None:
     return [found["p5"], found["p95"]]
 
 
+def around(
+    nominal: float, drawn: Sequence[float], ends: Sequence[float] = ()
+) -> list[float] | None:
+    """5th to 95th percentile of *nominal* and *drawn*, and all *ends*; None: nothing is drawn."""
+    band = ends_of([nominal, *drawn]) if drawn else None
+    return band and [min([band[0], *ends]), max([band[1], *ends])]
+
+
 def spread(values: Sequence[float]) -> dict[str, float]:
     """5th percentile, median and 95th percentile."""
     import numpy as np

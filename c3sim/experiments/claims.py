@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,10 +62,19 @@ class Claim:
         }
 
 
-def claim(what: str, ours: float | None, published: Any, **more: Any) -> Claim:
+def claim(
+    what: str,
+    ours: float | None,
+    published: Any,
+    *,
+    band: Sequence[float] | None = None,
+    **more: Any,
+) -> Claim:
     """A claim of which a figure is *published*, or its two ends, or nothing."""
     ends = published if isinstance(published, list | tuple) else (published, published)
-    return Claim(what=what, ours=ours, low=ends[0], high=ends[1], **more)
+    low, high = ends
+    within = (band[0], band[1]) if band else None
+    return Claim(what=what, ours=ours, low=low, high=high, band=within, **more)
 
 
 def standing_of(published: Mapping[str, Any], what: str) -> str:

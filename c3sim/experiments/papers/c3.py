@@ -160,7 +160,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
     for each in found.get("characterisation", ()):
         unit = {"1": "%"}.get(each.unit, each.unit)
         how = FLAGS.get(each.flag, "")
-        span = tuple(each.range) if each.range[0] < each.range[1] else None
+        span = each.range if each.range[0] < each.range[1] else None
         more = {"standing": how, "band": span, "decides": each.decides}
         yield claim(each.name, each.predicted, each.published, unit=unit, **more)
 

@@ -124,7 +124,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             what = f"{each.collective}, {each.variant}: power saved over "
             ends = None if saving["low"] is None else (saving["low"], saving["high"])
             where = "compute units" if over_rccl else "pcpy"
-            more = {"unit": "%", "band": ends, "decides": _component(found, each)}
+            more: dict[str, Any] = {"unit": "%", "band": ends, "decides": _component(found, each)}
             yield claim(what + where, saving["saving"], theirs, **more)
 
 

@@ -125,8 +125,6 @@ def claims(found: StudyResult) -> Iterator[Claim]:
     for row in found.rows:
         for each in row.claims:
             what = f"{row.study} on {row.node}: {each['claim']}"
-            band = each["band"] and tuple(each["band"])
             unit = "%" if each["unit"] == "1" else each["unit"]
-            more = {"standing": each["standing"], "decides": each["decides"], "band": band}
-            one = claim(what, each["ours"], each["published"], unit=unit)
-            yield replace(one, **more)
+            more = {name: each[name] for name in ("standing", "decides", "band")}
+            yield claim(what, each["ours"], each["published"], unit=unit, **more)

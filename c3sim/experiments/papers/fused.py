@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import Field
 
 from c3sim.errors import InputError
-from c3sim.experiments.bands import draws_within, ends_of, ends_within
+from c3sim.experiments.bands import around, draws_within, ends_within
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.points import Settings, node_with
@@ -140,7 +140,7 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
     }
     skews = _skews([row for row in rows if row.skew is not None])
     for each in rows:
-        each["band"] = {"saving": _band([each.saving], each.pop("drawn"), each.pop("ends"))}
+        each["band"] = {"saving": around(each.saving, each.pop("drawn"), each.pop("ends"))}
         del each["skews"]
     return {
         "rows": rows,
@@ -153,12 +153,6 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
     }
 
 
-def _band(nominal: Sequence[float], drawn: Sequence[float], ends: Sequence[float]) -> Any:
-    """5th to 95th percentile of *nominal* and *drawn*, and all *ends*; None: nothing is drawn."""
-    band = ends_of([*nominal, *drawn]) if drawn else None
-    return band and [min([band[0], *ends]), max([band[1], *ends])]
-
-
 def _skews(rows: Sequence[Row]) -> Mapping[str, Any]:
     """Mean skew of two nodes without and with the order, and its band; {}: of no two nodes."""
     found = {}
@@ -168,7 +162,7 @@ def _skews(rows: Sequence[Row]) -> Mapping[str, Any]:
             for draw in zip(*(r.skews for r in rows), strict=True)
         ]
         here = mean(row.skew[which] for row in rows)
-        found[which] = Row(mean=here, band=_band([here], drawn, []))
+        found[which] = Row(mean=here, band=around(here, drawn))
     return found
 
 
@@ -177,7 +171,7 @@ def _training(cases: Sequence[Placed], study: Study, wide: Node) -> Row:
     draws = next(case.draws for case in cases if case.node is wide)
     found = training(study, wide)
     drawn = [training(study, node_with(wide, NONE, draw)).saving for draw in draws]
-    return Row(found, band=_band([found.saving], drawn, []))
+    return Row(found, band=around(found.saving, drawn))
 
 
 def _summary(rows: Sequence[Row]) -> Row:
@@ -201,7 +195,7 @@ def _summary(rows: Sequence[Row]) -> Row:
             for entry in ("drawn", "ends")
         )
         means[f"{name}_saving"], means[f"{name}_ends"] = of(savings), ends
-        bands[f"{name}_band"] = _band([of(savings)], drawn, ends)
+        bands[f"{name}_band"] = around(of(savings), drawn, ends)
     return Row(**means, **bands, parts=parts, decides=decides)
 
 
@@ -231,21 +225,20 @@ def claims(found: StudyResult) -> Iterator[Claim]:
                     low, high = summary[f"{name}_ends"][2 * number :][:2] or (ours, ours)
                     if max(low, high) - min(low, high) > MATTERS:
                         why = f"{path}, at its ends {low:.0%} and {high:.0%}; {why}"
-                band = summary[f"{name}_band"] and tuple(summary[f"{name}_band"])
-                yield claim(what, ours, theirs.get(name), unit="%", decides=why, band=band)
+                more = {"unit": "%", "decides": why, "band": summary[f"{name}_band"]}
+                yield claim(what, ours, theirs.get(name), **more)
     for which, ours in found.skew.items():
         what = f"skew of two nodes {which} the order"
         why = "order of tasks" if which == "without" else "how far GPUs differ in speed"
         theirs = known.get("skew", {}).get(which)
-        band = ours.band and tuple(ours.band)
-        yield claim(what, ours.mean, theirs, unit="%", decides=why, band=band)
+        yield claim(what, ours.mean, theirs, unit="%", decides=why, band=ours.band)
     step = found.training
     if step is not None:
         ends = known.get("training", {})
         what = f"training step, {step.nodes} nodes of {step.node}"
         why = f"{step.exchange_share:.0%} of the step is embedding and all-to-all"
-        known_ends, band = (ends.get("low"), ends.get("high")), step.band and tuple(step.band)
-        yield claim(what, step.saving, known_ends, unit="%", decides=why, band=band)
+        theirs = (ends.get("low"), ends.get("high"))
+        yield claim(what, step.saving, theirs, unit="%", decides=why, band=step.band)
 
 
 def panels(found: StudyResult) -> list[Panel]:

@@ -225,8 +225,7 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         for name, summary in variants.items():
             theirs = known.get("speedups", {}).get(group, {}).get(name, {})
             for which in ("geomean", "max"):
-                band = summary[f"{which}_band"]
-                more = {"band": tuple(band) if band else None, "decides": summary.decides}
+                more = {"band": summary[f"{which}_band"], "decides": summary.decides}
                 yield claim(f"{name}, {where}, {which}", summary[which], theirs.get(which), **more)
     if all(row.by_tasks for row in rows):
         tasks = geometric_mean(row.by_tasks for row in rows)
@@ -238,7 +237,11 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         mean = geometric_mean(ours)
         yield claim(f"{step}, t3_mca, geomean", mean, theirs.get("geomean"), decides=why)
         yield claim(f"{step}, t3_mca, max", max(ours), theirs.get("max"), decides=why)
-    yield from _traffic([row for row in rows if row.tp < LARGE] or rows, known.get("traffic", {}))
+    for each in sub_layer.traffic([row for row in rows if row.tp < LARGE] or rows):
+        theirs = known.get("traffic", {})
+        for name in each.published:
+            theirs = (theirs or {}).get(name)
+        yield claim(each.what, each.ours, theirs, decides=each.decides)
     for name, theirs in known.get("near_memory_alone", {}).items():
         of = [row.times_s for row in rows if f"tp {row.tp}" == name]
         if not of:
@@ -246,32 +249,6 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         ratio = geometric_mean(each["rs"] / each["rs_near_memory"] for each in of)
         what = f"reduce-scatter near memory alone, {name}"
         yield claim(what, ratio, theirs, decides="links bind both")
-
-
-def _traffic(rows: Sequence[Row], known: Mapping[str, Any]) -> Iterator[Claim]:
-    def fewer(rows: Sequence[Row], *what: str) -> float:
-        """Bytes of *what* in sequence over those of T3."""
-        return geometric_mean(
-            sum(row.traffic["sequential"][each] for each in what)
-            / sum(row.traffic["t3"][each] for each in what)
-            for row in rows
-        )
-
-    totals, whole = [moved_over(row) for row in rows], known.get("all", {})
-    cache = "what the last cache holds of the operands"
-    yield claim("bytes moved, geomean", geometric_mean(totals), whole.get("geomean"), decides=cache)
-    yield claim("bytes moved, least", min(totals), whole.get("least"), decides=cache)
-    for tp, of_tp in sorted(grouped(rows, lambda row: row.tp).items()):
-        theirs = known.get("rs_reads", {}).get(f"tp {tp}")
-        what = f"reads of the reduce-scatter, TP {tp}, times fewer"
-        why = f"chunks that are read: {2 * tp - 1} in sequence, {tp - 2}"
-        yield claim(what, fewer(of_tp, "rs_reads"), theirs, decides=why)
-    writes = 1 / fewer(rows, "gemm_writes", "rs_writes")
-    why = "of N GPUs: 2 N - 1 chunks in sequence, 2 N - 2"
-    yield claim("writes of GEMM and reduce-scatter", writes, known.get("writes"), decides=why)
-    reads = fewer(rows, "gemm_reads")
-    what = "reads of the GEMM, times fewer"
-    yield claim(what, reads, known.get("gemm_reads"), decides=cache)
 
 
 def panels(found: StudyResult) -> list[Panel]:

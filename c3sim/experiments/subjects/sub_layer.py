@@ -22,13 +22,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from statistics import geometric_mean
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.near_memory.controller import Memory
 from c3sim.experiments.near_memory.layer import Layer, Outcome, run
 from c3sim.experiments.near_memory.producer import Gemm as Producer
-from c3sim.experiments.study import Row
+from c3sim.experiments.study import Row, grouped
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
@@ -266,6 +267,36 @@ def moved_over(row: Row) -> float:
     """Bytes that T3 moves over those of the sequence."""
     totals = {name: sum(each.values()) for name, each in row.traffic.items()}
     return float(totals["t3"] / totals["sequential"])
+
+
+def traffic(rows: Sequence[Row]) -> Iterator[Row]:
+    """Bytes of T3 beside those of the sequence, means over *rows*: *what* they are, *ours*, what
+    *decides*, and the path of the *published* figure.
+    """
+
+    def fewer(rows: Sequence[Row], *what: str) -> float:
+        """Bytes of *what* in sequence over those of T3."""
+        return geometric_mean(
+            sum(row.traffic["sequential"][each] for each in what)
+            / sum(row.traffic["t3"][each] for each in what)
+            for row in rows
+        )
+
+    totals, cache = [moved_over(row) for row in rows], "what the last cache holds of the operands"
+
+    def told(what: str, ours: float, decides: str, *published: str) -> Row:
+        return Row(what=what, ours=ours, decides=decides, published=published)
+
+    yield told("bytes moved, geomean", geometric_mean(totals), cache, "all", "geomean")
+    yield told("bytes moved, least", min(totals), cache, "all", "least")
+    for tp, of_tp in sorted(grouped(rows, lambda row: row.tp).items()):
+        what = f"reads of the reduce-scatter, TP {tp}, times fewer"
+        why = f"chunks that are read: {2 * tp - 1} in sequence, {tp - 2}"
+        yield told(what, fewer(of_tp, "rs_reads"), why, "rs_reads", f"tp {tp}")
+    why = "of N GPUs: 2 N - 1 chunks in sequence, 2 N - 2"
+    writes = 1 / fewer(rows, "gemm_writes", "rs_writes")
+    yield told("writes of GEMM and reduce-scatter", writes, why, "writes")
+    yield told("reads of the GEMM, times fewer", fewer(rows, "gemm_reads"), cache, "gemm_reads")
 
 
 def outcome(node: Node, layer: SubLayer, tasks: Beside, apart: float) -> Outcome:
