@@ -78,8 +78,8 @@ def sensitivity(
 ) -> Sensitivity | Screening:
     """Effects of the node's uncertain numbers on *output* of a study or a workload, the largest
     first: a row of ``to_frame()`` each. Options as those of ``c3sim sensitivity``: left out,
-    iterations are screened, in 96 runs; ``screen=0`` varies all of their parameters, which takes
-    minutes.
+    iterations are screened, in at most 96 runs; ``screen=0`` varies all of their parameters, which
+    takes minutes.
     """
     from c3sim.experiments.influence import question
     from c3sim.experiments.jobs import Workers

@@ -49,7 +49,7 @@ def sensitivity(
             min=0,
             max=MOST_TRIALS,
             help="Find what moves it most in about so many runs, without indices and band; 0: no."
-            " Left out: 96 for an iteration, else 0.",
+            " Left out: 96 for an iteration, fewer where they take over a minute; else 0.",
         ),
     ] = None,
     samples: Annotated[

@@ -103,7 +103,7 @@ class _Trial:
 
     def _wall(self, workload: Workload) -> float:
         return evaluate(
-            workload, self.loaded.node, "as_written", noted=False, stretched=False
+            workload, self.loaded.node, "as_written", noted=False, stretched=False, wall_only=True
         ).wall_s
 
     def tried(self, knob: Knob) -> tuple[dict[str, float], Setting | None, str]:

@@ -10,7 +10,7 @@ from c3sim.evaluation.strategies.table import STRATEGIES, unknown_strategy
 from c3sim.experiments.bands import BAND_SAMPLES, Parameter, Sampler, parameters_of
 from c3sim.experiments.jobs import WORTH_IT, Watcher, Workers
 from c3sim.experiments.outputs import output_name
-from c3sim.experiments.screening import ROUND, RUNS, Screening, screen
+from c3sim.experiments.screening import ROOM_S, ROUND, RUNS, Screening, screen
 from c3sim.experiments.sensitivity import (
     Sensitivity,
     Target,
@@ -78,7 +78,8 @@ def question(
     changes: Mapping[str, object],
 ) -> Question:
     """The question about *name*, a study, a workload or an iteration. Left out: *output* is the
-    fraction of ideal, and nothing is screened; of an iteration it is wall time, in 96 runs.
+    fraction of ideal, and nothing is screened; of an iteration it is wall time, in 96 runs, or
+    so many as take ROOM_S.
 
     Raises InputError: a name of another kind, a strategy or an output that is not known, SALib
     missing.
@@ -96,10 +97,15 @@ def question(
     loaded = open_study(name) if kind == "study" else workload_study(name, strategy)
     target = make_target(loaded, node, strategy, changes, wanted)
     workers = replace(workers, worth=ROUND if runs else WORTH_IT)
+    setup = target.setup
+    if runs:
+        setup = replace(setup, outputs=(wanted,))
+        if screened is None:
+            runs = min(runs, int(ROOM_S / setup.effort.seconds))
     return Question(
         target=target,
         output=wanted,
-        sampler=Sampler(setup=target.setup, strategy=target.strategy, workers=workers),
+        sampler=Sampler(setup=setup, strategy=target.strategy, workers=workers),
         parameters=parameters_of(target.node, {canonical(path) for path in changes}),
         screened=runs,
     )

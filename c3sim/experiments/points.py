@@ -102,7 +102,14 @@ class PointRunner:
         """The run of one point. Raises InputError for values that exclude each other."""
         workload, node = self.models(scenario, settings)
         stretched = "stretched_s" in self.setup.outputs
-        return evaluate(workload, node, strategy, noted=False, stretched=stretched)
+        return evaluate(
+            workload,
+            node,
+            strategy,
+            noted=False,
+            stretched=stretched,
+            wall_only=self.setup.wall_only,
+        )
 
     def row(self, scenario: str, strategy: str, settings: Settings) -> Row:
         """Every output of one point, and ``error``: None, or one line where the point has none."""

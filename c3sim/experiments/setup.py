@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
 from c3sim.iterations.described import subject
 from c3sim.spec.hardware import Node
+from c3sim.spec.iteration import Described
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.documents import join
 from c3sim.spec.reading.expressions import (
@@ -59,6 +60,7 @@ def hash_of_code(root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+OF_WALL = 2 / 3  # of the time of an iteration that finds nothing but its wall time, at most
 _COLUMNS = ("point", "scenario", "strategy", "error")
 
 
@@ -79,7 +81,15 @@ class Setup:
     @property
     def effort(self) -> Effort:
         """The effort of one point, as the mean over the scenarios."""
-        return Effort.mean(effort_of(each, self.node) for each in self.workloads.values())
+        whole = Effort.mean(effort_of(each, self.node) for each in self.workloads.values())
+        steps = any(isinstance(each, Described) for each in self.workloads.values())
+        share = OF_WALL if steps and self.wall_only else 1.0
+        return replace(whole, seconds=share * whole.seconds)
+
+    @property
+    def wall_only(self) -> bool:
+        """True if nothing but the wall time of a point is asked for."""
+        return set(self.outputs) == {"wall_s"}
 
     @property
     def identity(self) -> str:

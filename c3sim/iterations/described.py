@@ -151,11 +151,15 @@ def evaluate(
     trace: bool = False,
     noted: bool = True,
     stretched: bool = True,
+    wall_only: bool = False,
 ) -> Result:
-    """As :func:`c3sim.evaluation.evaluate.evaluate_run`, of a description too."""
+    """As :func:`c3sim.evaluation.evaluate.evaluate_run`, of a description too; *wall_only*: nothing
+    but ``wall_s`` of it is asked for, which takes a third of the runs.
+    """
     if isinstance(workload, Described):
         name = strategy_name(strategy)
-        return result_of(_measured(workload, node, name, trace=trace), name)
+        measured = _measured(workload, node, name, trace=trace, sides=not wall_only)
+        return result_of(measured, name)
     return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
 
 
@@ -302,10 +306,12 @@ _CLASS_OF = {"gemm": "gemm", "collective": "communication"}
 
 
 def _measured(
-    workload: Described, node: Node, strategy: str, *, trace: bool = False
+    workload: Described, node: Node, strategy: str, *, trace: bool = False, sides: bool = True
 ) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
-        return measure(loaded.iteration, loaded.model, node, change=change, trace=trace)
+        return measure(
+            loaded.iteration, loaded.model, node, change=change, trace=trace, sides=sides
+        )
     except InputError as error:
         raise InputErrors([error]) from None

@@ -93,9 +93,11 @@ def measure(
     change: Change = lambda workload: workload,
     trace: bool = False,
     all_layers: bool = False,
+    sides: bool = True,
 ) -> Measured | InTurns:
     """*iteration* on *node*. *change*: of every workload that is simulated (a strategy, settings).
-    *all_layers*: simulate every one. Raises InputErrors where it cannot run there.
+    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`. Raises InputErrors where it
+    cannot run there.
     """
     planned = plan(iteration, model, node)
     if planned.in_turns:
@@ -112,6 +114,7 @@ def measure(
         check_on_node(built.workload, node)
         average = average_before(node, change(launched(built.workload, eager=eager)))
         how: dict[str, Any] = {"eager": eager, "called": called, "average": average}
+        how["sides"] = sides
         low = last = Runs.of(node, built, change, **how, trace=trace)
         if few != more:
             low = Runs.of(node, build(planned, few), change, **how, trace=False)

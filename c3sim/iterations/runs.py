@@ -124,14 +124,16 @@ class Runs:
         called: bool,
         average: float | None,
         trace: bool,
+        sides: bool = True,
     ) -> Runs:
         """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
-        be short. *average*: power [W] of a GPU before the iteration.
+        be short. *average*: power [W] of a GPU before the iteration. Without *sides* nothing is
+        run but the whole: its wall time is right, what compares it with either side is not.
         """
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
         whole = simulate(node, workload, energy=True, trace=trace, average=average)
-        if not exchanged:
+        if not exchanged or not sides:
             return cls(built, workload, average, whole, whole, None)
         return cls(
             built,

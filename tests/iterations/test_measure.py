@@ -8,7 +8,9 @@ import pytest
 from iteration_case import check_figures, described, planned, result, run_described
 
 import c3sim
+from c3sim.api import prepare
 from c3sim.errors import InputError
+from c3sim.iterations.described import evaluate
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.spec.reading.loading import load_hardware, open_iteration
@@ -46,6 +48,13 @@ def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
     for name, times in all_of_them.overlap.classes.items():
         if times.busy_s > 0.02 * all_of_them.wall_s:
             assert few.overlap.classes[name].busy_s == pytest.approx(times.busy_s, rel=0.08), name
+
+
+def test_a_wall_time_alone_needs_no_run_of_either_side() -> None:
+    """Two thirds of the runs are for what communication and computation take by themselves."""
+    model, node = prepare("llama3-8b-forward", None, {"layers": 2})
+    whole = evaluate(model, node, "as_written")
+    assert evaluate(model, node, "as_written", wall_only=True).wall_s == whole.wall_s
 
 
 def test_what_the_host_does_around_a_collective_is_not_exposed_communication() -> None:
