@@ -19,7 +19,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import Lines
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
-from c3sim.models.memory import load_behind, load_of, served_share
+from c3sim.models.memory import HALVINGS, load_behind, load_of, served_share
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.models.stores import kept_share
 from c3sim.spec.hardware import Gpu
@@ -309,8 +309,27 @@ class StateByClock:
         if self._storing:
             asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
             held = kept(gpu, asked)
-        stalled = self._stalled(load, memory)
-        return GpuState(clock, memory, load, held, stalled, self._computing)
+        stalled, met = self._stalled(load, memory), self._met(load, clock)
+        return GpuState(clock, memory, met, held, stalled, self._computing)
+
+    def _met(self, asked: float, clock: float) -> float:
+        """Load that engines meet, of what is *asked* for on an idle memory: they ask for less the
+        longer their round trips are, so that none is held up by what it does not move itself.
+        """
+        engines = [flow for flows in self._loading for flow in flows if not flow.clocked]
+
+        def lacking(load: float) -> float:
+            state = GpuState(clock, 1.0, load)
+            return sum(
+                (min(f.full, f.through_ports) - min(f.rate(state), f.through_ports)) * f.memory_time
+                for f in engines
+            )
+
+        least, most = asked - lacking(asked), asked  # what is met falls as it grows
+        for _ in range(HALVINGS if least < most else 0):
+            middle = 0.5 * (least + most)
+            least, most = (middle, most) if asked - lacking(middle) > middle else (least, middle)
+        return most
 
     def _above(self, flows: Sequence[Declared], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""

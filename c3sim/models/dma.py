@@ -6,6 +6,8 @@ accesses to memory take 1 + x times as long:
 
     rate(x) = min( bandwidth,  bytes_in_flight / (2 t_hbm (1 + x) + 2 t_link) )
 
+where x has of engines what they then move, not what they would ask of an idle memory.
+
 - Pull (the engine reads from a peer): it waits for its data, where a push waits only for the
   acknowledgement; ``remote_read_bytes_in_flight`` says how many bytes it keeps in flight.
 - Bytes on the link that are not payload (headers, requests), against those of kernels' copies, of
