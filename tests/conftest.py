@@ -5,6 +5,8 @@ commit; and laws are tried on every node and workload.
 """
 
 import gc
+import os
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +16,9 @@ from refusals import Refusals
 from turns import has_turn, turn_of_commit
 
 TURNS = 15  # commits in a row that have every long test
+# Tests start hundreds of processes: each would compile c3sim again, and every run all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,8 +62,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def few_draws(monkeypatch):
-    """Gains of a search and of an advice have the band of four draws instead of dozens."""
-    for name in ("gain.DRAWS", "advice.DRAWS", "advice.FEW_DRAWS"):
+    """Gains, advice and differences of two runs have the band of four draws instead of dozens."""
+    gains = ("gain.DRAWS", "advice.DRAWS", "advice.FEW_DRAWS")
+    for name in (*gains, "paired.DRAWS", "paired.FEW_DRAWS"):
         monkeypatch.setattr(f"c3sim.experiments.{name}", 4)
 
 

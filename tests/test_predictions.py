@@ -43,7 +43,7 @@ def test_schedules_of_pieces_rank_as_they_were_measured():
     loss of 0.9 % and a mean correlation of 0.84.
     """
     tool = runpy.run_path(str(FOLDER.parent.parent / "tools" / "compare.py"))
-    records = [record for record in load() if record.suite == "h200_pieces"]
+    records = load(suite="h200_pieces")
     node = load_hardware("h200-2").node
     predicted: dict[tuple[str, str], dict[str, float]] = {}
     measured: dict[tuple[str, str], dict[str, float]] = {}

@@ -75,7 +75,7 @@ def _written(node: Node) -> dict[str, Any]:
         "far": node.gpus,
     }
     text = Template(FILE.read_text(encoding="utf-8")).safe_substitute(places)
-    read = yaml.safe_load(text)
+    read = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     gemm, big, gather = (read["shared"][name] for name in ("gemm", "big", "gather"))
     small = {**gather, "size": "64 KiB"}
     if node.nodes > 1:

@@ -88,12 +88,14 @@ def load(paths: Sequence[str | Path] = (), suite: str = "") -> list[Record]:
     it is given and has any. Raises InputError or InputErrors.
     """
     files, read = record_files(paths), _others if paths else _packaged
-    if suite and not paths and _packaged.cache_info().currsize == 0:
+    alone = suite and not paths
+    if alone and _packaged.cache_info().currsize == 0:
         found = [each for each in load_records(*files, naming=suite) if each.suite == suite]
         if found:
             return found
     stats = [file.stat() for file in files]
-    return list(read(tuple(files), tuple((each.st_mtime_ns, each.st_size) for each in stats)))
+    known = read(tuple(files), tuple((each.st_mtime_ns, each.st_size) for each in stats))
+    return [each for each in known if alone and each.suite == suite] or list(known)
 
 
 def _read(files: tuple[Path, ...], changed: tuple[tuple[int, int], ...]) -> tuple[Record, ...]:
