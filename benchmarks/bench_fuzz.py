@@ -44,6 +44,9 @@ def main() -> int:
             if fault:
                 kinds[fault.split(":")[0]] += 1
                 print(f"seed {given.seed} case {number}: {fault}\n  {case}", flush=True)
+            if number % 50 == 49:
+                said = f"case {number} of {given.cases}, {perf_counter() - began:.0f} s"
+                print(f"{said}, {kinds.total()} with a fault", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print(f"stopped in case {number}; go on: --seed {given.seed} --first {number}")
     spent = perf_counter() - began

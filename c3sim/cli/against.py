@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from c3sim.spec.reading.settings import Settings
 
 UNSET = "unset"
+LONGEST = 20  # digits of a whole number; a longer one is read as a float
 SAME = 1e-9  # relative; a saved run that is run again takes as long
 
 Against = Annotated[
@@ -91,15 +93,17 @@ def saved_run(path: str) -> dict[str, Any]:
     from c3sim.spec.reading.files import LARGEST_SPEC, read_bytes
 
     try:
-        data = json.loads(read_bytes(Path(path), LARGEST_SPEC))
+        data = json.loads(read_bytes(Path(path), LARGEST_SPEC), parse_int=_whole)
     except ValueError:
         raise InputError("is not JSON; save a run by: c3sim run ... --json", "", path) from None
     message = "is no saved run; save one by: c3sim run ... --json"
     if not isinstance(data, dict) or not {"wall_s", "tasks", "given"} <= data.keys():
         raise InputError(message, "", path)
     try:
-        times = {name: each.after or 0.0 for name, each in of_runs(data, data).items()}
+        found = of_runs(data, data)
+        times = {name: each.after or 0.0 for name, each in found.items()}
         sound = times[WALL] > 0.0 <= min(times.values())
+        sound &= all(math.isfinite(part) for each in found.values() for part in each.parts.values())
     except KeyError as error:
         raise InputError(f"{message} (it has no {error.args[0]})", "", path) from None
     except (TypeError, AttributeError, ArithmeticError):
@@ -107,6 +111,11 @@ def saved_run(path: str) -> dict[str, Any]:
     if not sound:
         raise InputError(f"{message} (its times are none)", "", path)
     return data
+
+
+def _whole(digits: str) -> float:
+    """Number of a file, infinite where no float is so large."""
+    return int(digits) if len(digits) < LONGEST else float(digits)
 
 
 def given_of(saved: Mapping[str, Any], path: str) -> Given:

@@ -78,9 +78,14 @@ def test_compare_and_explain_against(cli, few_draws):
         ("none.json", "none.json: cannot be read"),
         ("links.bandwith=1 GB/s", "links.bandwith: unknown path"),
         ("half.json", "half.json: is no saved run; save one by: c3sim run ... --json"),
+        ("huge.json", "huge.json: is no saved run; save one by: c3sim run ... --json (its times"),
     ],
 )
 def test_a_mistake_is_one_line(cli, empty, text, said):
     (empty / "half.json").write_text("{}")
+    times = {"wall_s": 2.0, "exposed_s": 1.0, "stretched_s": 0.0, "tasks": {}, "given": {}}
+    whole = {**dict.fromkeys(("time_s", "isolated_s", "predecessors_s", "room_s"), 1.0)}
+    times["tasks"] = {"gemm": {**whole, "slower_s": 10**400}}  # no float is so large
+    (empty / "huge.json").write_text(json.dumps(times))
     result = cli("run", "gemm-alone", "--against", text)
     assert result.exit_code == 2 and said in result.stderr and result.stderr.count("\n") == 1
