@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from typer import Argument
@@ -55,6 +57,7 @@ def _description(kind: Any, name: str) -> str:
     """The description in the file; for a file that does not load, its first error."""
     from c3sim.errors import C3simError
     from c3sim.spec.reading.hardware import load_gpu
+    from c3sim.spec.reading.library import find
     from c3sim.spec.reading.loading import (
         load_any_model,
         load_hardware,
@@ -64,7 +67,7 @@ def _description(kind: Any, name: str) -> str:
     )
 
     load: dict[str, Any] = {
-        "node": lambda name: load_hardware(name).node.description,
+        "node": lambda name: _described(find("node", name)) or load_hardware(name).node.description,
         "gpu": lambda name: load_gpu(name).node.gpu.name,
         "workload": lambda name: load_workload(name).description,
         "study": lambda name: load_study(name).description,
@@ -75,6 +78,26 @@ def _description(kind: Any, name: str) -> str:
         return str(load[kind](name))
     except C3simError as error:
         return f"does not load: {str(error).splitlines()[0]}"
+
+
+def _described(file: Path) -> str:
+    """The description at the top of the hardware *file*, read as far as it stands; nothing where it
+    has none, or is no YAML. To load every node takes over a second.
+    """
+    import yaml
+
+    depth, key = 0, ""
+    with suppress(yaml.YAMLError), file.open("rb") as text:
+        for event in yaml.parse(text, yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif depth == 1 and isinstance(event, yaml.ScalarEvent):
+                if key == "description":
+                    return str(event.value)
+                key = "" if key else str(event.value)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                depth, key = depth + 1, ""
+    return ""
 
 
 _LISTS: dict[str, Literal["node", "gpu", "workload", "iteration", "study", "model"] | None] = {
