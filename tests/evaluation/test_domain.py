@@ -1,11 +1,15 @@
 """Figures outside the calibrated domain, on the packaged boxes."""
 
 import json
+import re
 from importlib.resources import files
+
+import pytest
 
 import c3sim
 from c3sim.evaluation.trust import domains, outside
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading import library
+from c3sim.spec.reading.loading import load_hardware, load_workload
 from c3sim.spec.workload import Workload
 
 NODE = load_hardware("h200-2").node
@@ -52,6 +56,19 @@ def test_a_run_notes_it():
     ]
     assert note == "gather lies outside the calibrated domain: no all_gather"
     assert not any("domain" in each for each in c3sim.run("gemm-alone").notes)
+
+
+@pytest.mark.parametrize("name", library.names("workload"))
+def test_packaged_workloads_lie_inside_where_a_domain_exists(name):
+    """Outside are operations and machines without any calibration record (RCCL's all-gathers, more
+    than one node), shapes that are not ours to choose (layers of public models), and the GEMM of a
+    study across nodes, which is as long as its all-to-all.
+    """
+    workload = load_workload(name)
+    beyond = set(outside(load_hardware(workload.node).node, workload).values())
+    without = {each for each in beyond if each.startswith(("no ", "ranks 8, not 128"))}
+    of_model = re.search("llama", workload.source, re.IGNORECASE)
+    assert beyond <= without or of_model or name == "gemm-beside-all-to-all-across-nodes"
 
 
 def test_the_file_is_small():
