@@ -5,11 +5,13 @@
     python -m c3sim.validation.frameworks.records one-gpu PLAN.yaml one-gpu.jsonl RUN
     python -m c3sim.validation.frameworks.records stress FOLDER NODE
     python -m c3sim.validation.frameworks.records what-if
+    python -m c3sim.validation.frameworks.records experts
 
 ``what-if`` reads the GEMMs and pairs of one H100 and one H200 that were predicted first (plans and
 runs lie in validation/data/kernels) and gives ``what-if.jsonl`` there. A record needs tasks that
 say what was run and nothing of the model: GEMMs, streams, copies to and from the host. Pairs with
 other kernels are what an iteration makes of its operators, and stand in docs/predictions alone.
+``experts`` likewise: the grouped products of validation/data/experts, ``grouped.jsonl`` there.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 
 import yaml
 
+from c3sim.iterations.load import Load
 from c3sim.spec.record import record_id
 
 Json = dict[str, Any]
@@ -46,6 +49,9 @@ PLANS = {
     "what-if-4": ("-4", "2026-11-28"),
 }
 NODES = {"h200": "h200-1", "h100": "h100-1"}
+#: Plans of parts.py and when they were run; what is a product's M, N, K.
+PARTS = {"parts": "2026-11-24", "parts-2": "2026-11-28"}
+GROUPED = {"grouped": "mnk", "grouped-weight": "nkm"}
 #: A kernel of one thread that sleeps: it has room beside any other.
 LATE = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": 0.0}
 
@@ -292,6 +298,31 @@ def _gemms(plan: str, gpu: str, run: int) -> Iterator[Json]:
         yield record("what_if_gemms", workload, measured, samples=len(row["us"]), **about)
 
 
+def experts() -> Iterator[Json]:
+    """Products of experts' rows, one kernel for all, and gradients of their weights, by parts.py;
+    those of H200 calibrate.
+    """
+    for gpu, (part, date) in product(NODES, PARTS.items()):
+        for row in lines(DATA.parent / f"experts/{gpu}-{part}.jsonl.gz"):
+            if row["operator"] not in GROUPED:
+                continue
+            count, m = row["experts"], row["m"]
+            loads = Load(row["skew"], 1).fullest(count * m, count, 1)
+            shape = [row[extent] for extent in GROUPED[row["operator"]]]
+            shape[0] = -(-sum(loads) // len(loads)) if loads else shape[0]
+            how = {"batch": len(loads) or count, "library": "grouped", "inputs": "rotating"}
+            how |= {"data": "random", "repeat": CALLS} | ({"rows": loads} if loads else {})
+            name = f"{row['operator']} {count} x {'x'.join(map(str, shape))}"
+            name += f", skew {row['skew']}" if loads else ""
+            tasks, graph = {"gemm": gemm(shape, **how)}, {"launch": "graph"}
+            workload = {"name": name, "node": NODES[gpu], "host": graph, "tasks": tasks}
+            measured = {"isolated": {"gemm": round(CALLS * median(row["us"]), 2)}}
+            about = {"source": f"validation/frameworks/parts.py, one {row['gpu']}", "date": date}
+            role = "calibration" if gpu == "h200" else "validation"
+            suite, samples = f"{gpu}_grouped", len(row["us"])
+            yield record(suite, workload, measured, role, samples=samples, **about)
+
+
 def _pairs(plan: str, gpu: str, run: int) -> Iterator[Json]:
     """Records of pairs, with the times of both tasks alone."""
     said = plan_of(HERE / f"beside-blind{PLANS[plan][0]}.yaml")
@@ -345,6 +376,7 @@ KINDS: dict[str, Callable[..., Iterator[Json]]] = {
     "one-gpu": one_gpu,
     "stress": stress,
     "what-if": what_if,
+    "experts": experts,
 }
 
 
