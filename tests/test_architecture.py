@@ -6,11 +6,14 @@ A package may import what stands in its row of ``MAY_IMPORT`` and itself, nothin
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -158,6 +161,24 @@ def test_the_reader_of_imports_sees_them() -> None:
     file = PACKAGE / "tasks" / "collective.py"
     assert any(name.startswith("c3sim.processes.kernels.") for name in imports(file))
     assert not any(name.startswith(".") for path in modules("c3sim") for name in imports(path))
+
+
+def test_what_is_imported_is_declared() -> None:
+    """`pip install c3sim` brings what imports at once; what the laboratory's files and functions
+    import may be of an extra. A library that others bring counts as theirs.
+    """
+    brought = {"pydantic-core": "pydantic", "distributed": "dask", "starlette": "nicegui"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = {"": project["dependencies"], **project["optional-dependencies"]}
+    names = {of: {re.match(r"[\w-]+", each)[0].lower() for each in texts[of]} for of in texts}
+    always, extras = names.pop(""), set().union(*names.values())
+    known = packages_distributions()
+    for path in modules("c3sim"):
+        optional = always | extras if path.parent == PACKAGE / "lab" else always
+        for name, lazily in imports(path).items():
+            those = (each.lower().replace("_", "-") for each in known.get(name.split(".")[0], ()))
+            found = {brought.get(each, each) for each in those} - {"c3sim"}
+            assert not found or found & (always | extras if lazily else optional), (path, name)
 
 
 def test_rows_name_rows_above_them_only() -> None:
