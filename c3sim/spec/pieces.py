@@ -1,4 +1,4 @@
-"""What a study of kind ``pieces`` goes through, and measured times of such pairs."""
+"""The scenarios of a study of kind ``pieces``, and measured times of such pairs."""
 
 from __future__ import annotations
 
