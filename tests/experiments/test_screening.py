@@ -8,8 +8,10 @@ from c3sim.experiments.bands import Parameter, Sampler
 from c3sim.experiments.influence import question
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
-from c3sim.experiments.screening import Screening, screen
+from c3sim.experiments.screening import Group, Screening, screen
 from c3sim.experiments.setup import Setup
+from c3sim.kit.layout import show
+from c3sim.output.tables.screening import screening_table
 from c3sim.spec.reading.loading import load_hardware, load_workload
 
 NODE = load_hardware("mi300x-8")
@@ -89,3 +91,16 @@ def test_an_iteration_is_screened_for_its_wall_time_unless_it_is_told_otherwise(
         "llama3-405b-training": ("wall_s", 50),
         "gemm-beside-all-gather": ("fraction_of_ideal", 0),
     }
+
+
+def test_a_group_that_moves_it_most_is_not_passed_over(capsys):
+    """A single parameter with a third of its swing is not what to measure first."""
+    one = Group(parameters=(PARAMETERS[0],), ends=(10.0, 11.0))
+    two = Group(parameters=(PARAMETERS[1], PARAMETERS[2]), ends=(10.0, 13.0))
+    for group, said in ((two, "no single parameter yet: gpu.hbm.* (2)"), (one, "measure gpu.hbm")):
+        groups = [two] if group is two else []
+        found = Screening(
+            output="wall_s", strategy="base", base=10, single=[one], groups=groups, idle=0, runs=9
+        )
+        show(screening_table(found, "w", {}))
+        assert said in capsys.readouterr().out

@@ -101,10 +101,16 @@ def _suites(names: Sequence[str]) -> str:
 
 def _answer(result: Screening, measured: Measured) -> str:
     name = result.output
-    known = [each for each in result.single if None not in each.ends]
+    known = [each for each in (*result.single, *result.groups) if None not in each.ends]
     if not known:
         return f"{name} is {shown(name, result.base)}; no parameter was told apart"
-    first = known[0]
+    first = max(known, key=lambda each: each.swing)
+    if len(first.parameters) > 1:
+        return (
+            f"no single parameter yet: {first.name} move {name} ({shown(name, result.base)}) by"
+            f" {shown(name, first.swing)} together,\n{result.share(first):.0%} of the variance;"
+            f" --screen {2 * result.runs} tells more of them apart"
+        )
     suites = measured.get(first.name, ())
     how = f"as suite {suites[0]} does" if suites else "which no suite does yet"
     return (
