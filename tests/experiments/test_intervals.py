@@ -1,7 +1,10 @@
 """The intervals of a node, and samples of them."""
 
+from zlib import crc32
+
 import numpy as np
 import pytest
+from scipy.stats.qmc import LatinHypercube
 
 from c3sim.experiments.bands import Parameter, latin_hypercube, parameters_of, settings_at, spread
 from c3sim.spec.reading.library import names
@@ -84,6 +87,8 @@ def test_a_latin_hypercube_uses_every_part_of_every_interval_once():
         assert sorted(np.floor(10 * column)) == list(range(10))
     assert np.array_equal(places, latin_hypercube("abc", 10, seed=4))
     assert not np.array_equal(places, latin_hypercube("abc", 10, seed=5))
+    random = np.random.default_rng((4, crc32(b"a")))
+    assert np.array_equal(places[:, :1], LatinHypercube(1, seed=random).random(10))
 
 
 def test_one_more_thing_to_draw_changes_no_other_draw():
