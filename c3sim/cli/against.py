@@ -127,6 +127,8 @@ def given_of(saved: Mapping[str, Any], path: str) -> Given:
         names = {name: given[name] for name in ("workload", "node", "strategy")}
         if not all(isinstance(name or "", str) for name in names.values()):
             raise TypeError
+        if not isinstance(given["set"], dict):
+            raise TypeError
         return Given(**names, settings=Settings(given["set"]))
     except (KeyError, TypeError, AttributeError):
         message = "does not say what was run; save it again by: c3sim run ... --json"
