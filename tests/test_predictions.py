@@ -39,9 +39,8 @@ def test_every_c3_run_on_two_h200_was_predicted():
 def test_schedules_of_pieces_rank_as_they_were_measured():
     """The best schedule as predicted today loses at most 7 % against the best one as measured (5
     before a first prologue counted beside memory: decision 106), and Spearman's rank correlation is
-    at least 0.79 (0.8 before K went by whole slices: decision 85), for each of six GEMMs by NCCL and
-    by engines. The blind predictions had a mean
-    loss of 0.9 % and a mean correlation of 0.84.
+    at least 0.79 (0.8 before K went by whole slices: decision 85), for each of six GEMMs by NCCL
+    and by engines. The blind predictions had a mean loss of 0.9 % and a mean correlation of 0.84.
     """
     tool = runpy.run_path(str(FOLDER.parent.parent / "tools" / "compare.py"))
     records = load(suite="h200_pieces")

@@ -15,6 +15,7 @@ from c3sim.spec.quantities import (
     Exponent,
     Extent,
     Fraction,
+    Moved,
     Parts,
     Time,
     Workgroups,
@@ -89,9 +90,9 @@ class ChannelParts(Hardware):
     channels_by_size).
     """
 
-    part: Bytes = 0.0
+    part: Moved = 0.0
     """bytes of the message for each channel: threads of a workgroup times bytes of a thread"""
-    part_per_rank: Bytes = 0.0
+    part_per_rank: Moved = 0.0
     """added to it for each rank"""
     cell: Bytes
     """bytes that are not shared between channels; of a message that goes round twice, half"""
@@ -127,7 +128,7 @@ class PeerChannels(Hardware):
     the GPU, whichever channel serves it"""
     short_protocol: str | None = None
     """protocol of messages to a peer of up to short_size; left out: as of other algorithms"""
-    short_size: Bytes = 0.0
+    short_size: Moved = 0.0
     long_protocol: str | None = None
     """protocol of longer ones"""
     long_base_latency: Time | None = None

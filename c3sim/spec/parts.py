@@ -248,10 +248,10 @@ class Operators(Hardware):
     """attention_forward of heads of 64 numbers and less; left out: as of wider ones"""
     narrow_attention_backward: Part | None = None
     """the same, backward"""
-    attention_loads: Count = 0
+    attention_loads: Annotated[int, Field(ge=0)] = 0
     """loads in whose time a workgroup of attention has its first queries and keys and stores its
     result; heads of 64 numbers and less have them in their part"""
-    attention_gradient_loads: Count = 0
+    attention_gradient_loads: Annotated[int, Field(ge=0)] = 0
     """the same, backward"""
     attention_read: Asked
     """requests of attention, against those of a stream"""

@@ -115,6 +115,7 @@ _Sized = AfterValidator(_in_range)
 
 Bandwidth = Annotated[float, Field(gt=0), Unit("B/s", "48 GB/s")]
 Bytes = Annotated[float, Field(gt=0), Unit("B", "256 MiB")]
+Moved = Annotated[float, Field(ge=0), Unit("B", "256 MiB")]
 BytesPerCycle = Annotated[float, Field(gt=0), Unit("B/cycle", "64 B/cycle")]
 Frequency = Annotated[float, Field(gt=0), Unit("Hz", "2.1 GHz")]
 Power = Annotated[float, Field(ge=0), Unit("W", "750 W")]

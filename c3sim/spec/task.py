@@ -14,11 +14,11 @@ from c3sim.spec.quantities import (
     Bytes,
     Count,
     Fraction,
+    Moved,
     Parts,
     Pieces,
     Positive,
     Time,
-    Unit,
     Workgroups,
 )
 
@@ -159,7 +159,6 @@ CLASSES: dict[str, TaskClass] = {
 Operator = Literal[
     "gemm", "attention", "normalisation", "elementwise", "embedding", "optimizer", "communication"
 ]
-Moved = Annotated[float, Field(ge=0), Unit("B", "256 MiB")]
 
 
 class Access(Spec):

@@ -82,8 +82,9 @@ def call_of(task: dict[str, Any]) -> Call:
     if kind == "attention":
         q, k, v = (numbers(task["batch"], task["heads"], task["tokens"], 128) for _ in range(3))
         return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    if kind in OF_ROWS["norms"]:
-        return OF_ROWS["norms"][kind][1](task["rows"], task["width"])
+    of_rows = {**OF_ROWS["norms"], **OF_ROWS["softmax"]}
+    if kind in of_rows:
+        return of_rows[kind][1](task["rows"], task["width"])
     return ELEMENTWISE[kind][1](task["mib"] * MIB // 2)
 
 
