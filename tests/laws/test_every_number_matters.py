@@ -38,6 +38,8 @@ UNUSED = {
     "gpu.clock.response.*": "these runs are without a limit; tests/machine/test_follower.py",
     "gpu.kernels.queue_*_time": "no case has few queues; tests/processes/test_queues.py",
     "gpu.variation.stall_time": "no case is a loop; tests/simulation/test_drift.py",
+    "gpu.variation.start": "the same",
+    "gpu.gemm_libraries.grouped.next_product": "no case has products in one kernel; tests/models",
 }
 SAMPLE = ("gemm", "all_gather", "copy to a peer by DMA", "stream")
 
