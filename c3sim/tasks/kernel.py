@@ -158,7 +158,8 @@ def any_kernel(
 ) -> KernelSpec:
     """The kernel of *task*, called *name*, on GPU *of_gpu*."""
     gpu, pieces = context.node.gpu, _pieces(task)
-    residents = (claim := claim_of(task, gpu.compute_units)).fitting(gpu.compute_units)
+    claim = claim_of(task, gpu.compute_units)
+    residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups * pieces, task.tiles or 0)
     plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
@@ -168,15 +169,14 @@ def any_kernel(
         if task.through_caches:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
         together = min(1.0, concurrent * pieces / tiles) / max(1, task.dependent_loads - 1)
-        moving = _moving(per_unit * part.moving, part.waiting, together)
-        computing = per_unit * part.computing
+        limits = _limits(task, part, per_unit, together)
         if task.time is None:
-            own = (part.waiting + part.computing, per_unit) if _by_steps(task) else ()
-            return TileCost(rate=_Limits(moving, computing, *own), traffic=part.traffic)
+            return TileCost(rate=limits, traffic=part.traffic)
         busy = task.time * per_unit / turns
         load = concurrent * context.machine.memory_time(part.traffic, name) / busy
-        timed = busy, load, _clocked(task, moving, computing), gpu.hbm.saturation_exponent
-        return TileCost(rate=_Measured(*timed), traffic=part.traffic)
+        follows = _clocked(task, limits.moving, limits.computing)
+        measured = _Measured(busy, load, follows, gpu.hbm.saturation_exponent)
+        return TileCost(rate=measured, traffic=part.traffic)
 
     return KernelSpec(
         tiles=tiles,
@@ -206,6 +206,15 @@ def _pieces(task: Kernel) -> int:
 def _by_steps(task: Kernel) -> bool:
     """True if the waves of a workgroup wait for each other between loads and computing."""
     return _pieces(task) == 1 and task.on == "vector"
+
+
+def _limits(task: Kernel, part: _Part, per_unit: float, together: float) -> _Limits:
+    """Limits of *per_unit* tiles on a unit, of which *together* wait for memory at once."""
+    moving = _moving(per_unit * part.moving, part.waiting, together)
+    alone, residents = 0.0, 0.0
+    if _by_steps(task):
+        alone, residents = part.waiting + part.computing, per_unit
+    return _Limits(moving, per_unit * part.computing, alone, residents)
 
 
 @dataclass(frozen=True, slots=True)
