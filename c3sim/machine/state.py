@@ -7,6 +7,7 @@ there. Unfinished stores to peers hold the other kernels of a GPU up (models/sto
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,8 +20,9 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import Lines
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
-from c3sim.models.memory import HALVINGS, load_behind, load_of, served_share
+from c3sim.models.memory import load_behind, load_of, served_share
 from c3sim.models.power import Load, clock_factor, power
+from c3sim.models.roots import last_within
 from c3sim.models.stores import kept_share
 from c3sim.spec.hardware import Gpu
 
@@ -245,6 +247,9 @@ class StateByClock:
         self._first = sum([flow.memory_first for flow in loading])
         self._missing = 0.0  # B/s of memory asked for at full speed
         self._computing = _computing(gpu, loading)
+        self._engines = Counter(  # alike ones are asked once
+            [(f.rate, f.full, f.through_ports, f.memory_time) for f in loading if not f.clocked]
+        )
         for flow in loading:
             most = flow.full if flow.full < flow.through_ports else flow.through_ports
             self._missing += most * flow.memory_bytes
@@ -316,20 +321,17 @@ class StateByClock:
         """Load that engines meet, of what is *asked* for on an idle memory: they ask for less the
         longer their round trips are, so that none is held up by what it does not move itself.
         """
-        engines = [flow for flows in self._loading for flow in flows if not flow.clocked]
 
         def lacking(load: float) -> float:
             state = GpuState(clock, 1.0, load)
             return sum(
-                (min(f.full, f.through_ports) - min(f.rate(state), f.through_ports)) * f.memory_time
-                for f in engines
+                [
+                    count * time * (min(full, ports) - min(rate(state), ports))
+                    for (rate, full, ports, time), count in self._engines.items()
+                ]
             )
 
-        least, most = asked - lacking(asked), asked  # what is met falls as it grows
-        for _ in range(HALVINGS if least < most else 0):
-            middle = 0.5 * (least + most)
-            least, most = (middle, most) if asked - lacking(middle) > middle else (least, middle)
-        return most
+        return last_within(lambda met: met - asked + lacking(met), 0.0, asked)
 
     def _above(self, flows: Sequence[Declared], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""

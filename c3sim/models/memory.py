@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from c3sim.models.roots import last_within
 from c3sim.spec.hardware import Gpu
 
 #: Least share of memory that is left to compute units; it keeps their load finite.
@@ -77,10 +78,6 @@ def share_beside(demanded: float, own: float, saturation_exponent: float) -> flo
         return served_share(demanded, p) / served_share(own, p)
 
 
-#: Halvings after which an interval between two floats is empty.
-HALVINGS = 60
-
-
 def load_of(
     asked: float,
     freely: Callable[[float], float],
@@ -101,10 +98,8 @@ def load_of(
     share, most = served_share(asked, saturation_exponent), freely(least)
     if reached(share) <= most or reached(least) > most:
         return asked
-    for _ in range(HALVINGS):
-        middle = 0.5 * (least + share)
-        least, share = (least, middle) if reached(middle) > most else (middle, share)
-    return demanded_at(least, saturation_exponent)
+    held = last_within(lambda kept: reached(kept) - most, least, share)
+    return demanded_at(held, saturation_exponent)
 
 
 def demanded_at(share: float, saturation_exponent: float) -> float:

@@ -21,9 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-#: The distance within which the clock comes to the largest one that keeps to the limit.
-PRECISION = 1e-12
-MOST_STEPS = 100
+from c3sim.models.roots import last_within
 
 
 class Load(NamedTuple):
@@ -46,28 +44,5 @@ def power(
 
 
 def clock_factor(limit: float, minimum: float, drawn: Callable[[float], float]) -> float:
-    """Largest clock factor in [*minimum*, 1] at which *drawn*(f), growing, is within *limit* [W].
-
-    By false position; the end that stays is halved (Illinois), so that both ends close in.
-    """
-    above = drawn(1.0) - limit
-    if above <= 0.0:
-        return 1.0
-    below = drawn(minimum) - limit
-    if below >= 0.0:
-        return minimum
-    low, high, side = minimum, 1.0, 0
-    for _ in range(MOST_STEPS):
-        middle = (low * above - high * below) / (above - below)
-        if not low < middle < high or high - low <= PRECISION * high:
-            break
-        value = drawn(middle) - limit
-        if value > 0.0:
-            high, above = middle, value
-            below *= 0.5 if side > 0 else 1.0
-            side = 1
-        else:
-            low, below = middle, value
-            above *= 0.5 if side < 0 else 1.0
-            side = -1
-    return low
+    """Largest clock factor in [*minimum*, 1] at which *drawn*(f) [W], growing, keeps to *limit*."""
+    return last_within(lambda factor: drawn(factor) - limit, minimum, 1.0)
