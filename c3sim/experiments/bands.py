@@ -12,10 +12,10 @@ prediction: which results the intervals allow.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from c3sim.errors import InputError
@@ -165,6 +165,28 @@ def around(
     """5th to 95th percentile of *nominal* and *drawn*, and all *ends*; None: nothing is drawn."""
     band = ends_of([nominal, *drawn]) if drawn else None
     return band and [min([band[0], *ends]), max([band[1], *ends])]
+
+
+class Reduced(NamedTuple):
+    """One figure of many rows, its band (:func:`around`), and it at each end of an interval."""
+
+    value: float
+    band: list[float] | None
+    ends: list[float]
+
+
+def reduced(
+    of: Callable[[Sequence[float]], float],
+    values: Sequence[float],
+    drawn: Sequence[Sequence[float]],
+    ends: Sequence[Sequence[float]] = (),
+) -> Reduced:
+    """The figure *of* the *values* of all rows; *drawn* and *ends*: those of each row, draw by draw
+    and end by end, as many as all rows have.
+    """
+    here = of(values)
+    draws, others = ([of(each) for each in zip(*rows, strict=False)] for rows in (drawn, ends))
+    return Reduced(here, around(here, draws, others), others)
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

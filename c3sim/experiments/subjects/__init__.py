@@ -1,14 +1,15 @@
 """Workloads that no file describes, built from the shapes that a study gives, and the row of a run.
 
-    applications   kernels of applications by what they access, and a published machine for them
-    operators      an operator and its collective, fused or one after the other; a training step
-    sub_layer      a GEMM and the all-reduce behind it, one after the other or tracked in memory
-    beside         a GEMM and a collective of which one lasts longer than the other
-    isolated       what publications report of one task alone
-    pieces         a GEMM and a collective of which one feeds the other, under every schedule
-    policies       tasks that keep, stream or bypass caches
-    programs       command programs of DMA engines: times, phases, energies
-    variants       a collective by every DMA variant beside a GEMM
+    applications     kernels of applications by what they access, and a published machine for them
+    operators        an operator and its collective, fused or one after the other; a training step
+    sub_layer        a GEMM and the all-reduce behind it, one after the other or tracked in memory
+    tensor_parallel  all such layers of a model, their steps, bytes and ideals
+    beside           a GEMM and a collective of which one lasts longer than the other
+    isolated         what publications report of one task alone
+    pieces           a GEMM and a collective of which one feeds the other, under every schedule
+    policies         tasks that keep, stream or bypass caches
+    programs         command programs of DMA engines: times, phases, energies
+    variants         a collective by every DMA variant beside a GEMM
 
 They must not know what is concluded from their runs.
 """

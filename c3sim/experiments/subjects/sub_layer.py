@@ -8,28 +8,19 @@ Chunks go from neighbour to neighbour, whatever the links.
 Every GEMM runs in the windows of near_memory; how many bytes of its operands come from memory
 follows from its tiles and the caches, as of any other GEMM. Reduce-scatter and all-gather are
 tasks.
-
-A step end to end has further GEMMs, at the rate of the sub-layers' own, and attention:
-
-    prompt    forward: QKV 3, projection 1, FC-1 4, FC-2 4 in units of T H H / TP; all-reduce behind
-              projection and FC-2
-    training  the same and twice that backward; all-reduce behind FC-1 and QKV too
-    step      (sub-layers + other GEMMs) / (1 - attention_share), an assumption
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from statistics import geometric_mean
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.near_memory.controller import Memory
 from c3sim.experiments.near_memory.layer import Layer, Outcome, run
 from c3sim.experiments.near_memory.producer import Gemm as Producer
-from c3sim.experiments.study import Row, grouped
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
@@ -39,6 +30,8 @@ from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.workload import Gemm, Workload
 
 ELEMENT = 2  # bytes
+#: Overlaps that no GPU reaches: of GEMM and reduce-scatter as they are, and near memory.
+IDEALS = ("ideal", "ideal_nmc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +201,6 @@ def through_cache(layer: Layer, node: Node, reads: float) -> Layer:
     return replace(layer, gemm=cached, updates=False, sends=False)
 
 
-#: Sub-layer -> its K in units of H / TP: projection and FC-2 forward, FC-1 and QKV backward.
-DEPTHS = {"op": 1, "fc2": 4, "fc1": 4, "ip": 3}
-FORWARD = ("op", "fc2")
-#: Units of GEMMs without an all-reduce behind them: see the module docstring.
-OTHERS = {"prompt": 12 - 5, "training": 36 - 12}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floors:
     """GEMM and reduce-scatter of a sub-layer, each alone [s]."""
@@ -232,71 +218,6 @@ def floors(layer: Layer, node: Node, tasks: Beside) -> Floors:
         gemm_past=run(replace(layer, sends=False)).end,
         rs_near=run(replace(layer, computes=False)).end,
     )
-
-
-def moved(found: Outcome, tasks: Beside) -> dict[str, float]:
-    """Bytes of one GPU's memory under T3, by phase. What arrives counts as written by the
-    reduce-scatter; the first chunk's results go to the next GPU's memory.
-    """
-    return {
-        "gemm_reads": found.moved.reads,
-        "gemm_writes": found.moved.stores,
-        "rs_reads": found.moved.sends,
-        "rs_writes": found.moved.updates,
-        "ag_reads": tasks.moved["ag_reads"],
-        "ag_writes": tasks.moved["ag_writes"],
-        "counters": found.counters,
-    }
-
-
-def steps(rows: Sequence[Row], attention: float, variants: Sequence[str]) -> Iterator[Row]:
-    """Steps of a model by its sub-layers; *share*: of them in the step, one after the other."""
-    for step, units in OTHERS.items():
-        own = [row for row in rows if step == "training" or row.sublayer in FORWARD]
-        depth = sum(DEPTHS[row.sublayer] for row in own)
-        others = units * sum(row.times_s["gemm"] for row in own) / depth
-        layers = {name: sum(row.times_s[name] for row in own) for name in ("sequential", *variants)}
-        whole = (layers["sequential"] + others) / (1.0 - attention)
-        left = whole - layers["sequential"]
-        speedup = {name: whole / (left + layers[name]) for name in variants}
-        share = layers["sequential"] / whole
-        yield Row(model=own[0].model, tp=own[0].tp, step=step, share=share, speedup=speedup)
-
-
-def moved_over(row: Row) -> float:
-    """Bytes that T3 moves over those of the sequence."""
-    totals = {name: sum(each.values()) for name, each in row.traffic.items()}
-    return float(totals["t3"] / totals["sequential"])
-
-
-def traffic(rows: Sequence[Row]) -> Iterator[Row]:
-    """Bytes of T3 beside those of the sequence, means over *rows*: *what* they are, *ours*, what
-    *decides*, and the path of the *published* figure.
-    """
-
-    def fewer(rows: Sequence[Row], *what: str) -> float:
-        """Bytes of *what* in sequence over those of T3."""
-        return geometric_mean(
-            sum(row.traffic["sequential"][each] for each in what)
-            / sum(row.traffic["t3"][each] for each in what)
-            for row in rows
-        )
-
-    totals, cache = [moved_over(row) for row in rows], "what the last cache holds of the operands"
-
-    def told(what: str, ours: float, decides: str, *published: str) -> Row:
-        return Row(what=what, ours=ours, decides=decides, published=published)
-
-    yield told("bytes moved, geomean", geometric_mean(totals), cache, "all", "geomean")
-    yield told("bytes moved, least", min(totals), cache, "all", "least")
-    for tp, of_tp in sorted(grouped(rows, lambda row: row.tp).items()):
-        what = f"reads of the reduce-scatter, TP {tp}, times fewer"
-        why = f"chunks that are read: {2 * tp - 1} in sequence, {tp - 2}"
-        yield told(what, fewer(of_tp, "rs_reads"), why, "rs_reads", f"tp {tp}")
-    why = "of N GPUs: 2 N - 1 chunks in sequence, 2 N - 2"
-    writes = 1 / fewer(rows, "gemm_writes", "rs_writes")
-    yield told("writes of GEMM and reduce-scatter", writes, why, "writes")
-    yield told("reads of the GEMM, times fewer", fewer(rows, "gemm_reads"), cache, "gemm_reads")
 
 
 def outcome(node: Node, layer: SubLayer, tasks: Beside, apart: float) -> Outcome:

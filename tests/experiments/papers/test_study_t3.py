@@ -12,7 +12,8 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.experiments.papers.t3 import claims
 from c3sim.experiments.study import Options, StudyResult, run_study
-from c3sim.experiments.subjects.sub_layer import DEPTHS, SubLayer, tracked, with_gpus
+from c3sim.experiments.subjects.sub_layer import SubLayer, tracked, with_gpus
+from c3sim.experiments.subjects.tensor_parallel import DEPTHS
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study, parse_workload
 
