@@ -32,18 +32,14 @@ Both networks are their matrix products alone; backward each has two.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from c3sim.errors import InputError
-from c3sim.experiments.study import Row
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.network import shared_rate
-from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Dlrm
-from c3sim.spec.reading.loading import load_any_model, parse_workload
-from c3sim.spec.study import Study
+from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.workload import Gemm, Workload
 
 Operator = Literal["embedding_all_to_all", "gemv_all_reduce", "gemm_all_to_all"]
@@ -251,107 +247,3 @@ def _network(
             tasks[task] = {"kind": "gemm", "m": m, "n": n, "k": k, "after": after}
             after = [task]
     return after
-
-
-def conditions_of(study: Study) -> Conditions:
-    said = study.assumptions
-    slices, occupancy = int(said["slices"]), float(said["occupancy"])
-    return Conditions(slices=slices, occupancy=occupancy, staging=bool(said["staging"]))
-
-
-def end_of(node: Node, workload: Workload) -> float:
-    return run_once(node, workload, energy=False).end
-
-
-def compared(node: Node, one: Configuration, how: Conditions) -> Row:
-    """Times [s] unfused and fused, what each is made of (they add up), and of two nodes or of a
-    node's GPUs how far apart they end, over the time of both.
-
-    unfused   compute; staging; transfer, over links or NICs alone; library: what its collective
-              takes beside; launch, until the first kernel runs; synchronisation: between
-              kernels, of which each waits for the one before
-    fused     the longer one of compute and transfer; occupancy and flags, by removal; exposed, the
-              rest
-    """
-    workload = unfused(node, one, how)
-    run = run_once(node, workload, energy=False)
-    spans = {name: run.task(name).end - run.task(name).start for name in workload.tasks}
-    transfer = transfer_time(node, one)
-    before = {
-        "compute": spans["compute"],
-        "staging": spans.get("stage", 0.0),
-        "transfer": transfer,
-        "library": spans["exchange"] - transfer,
-        "launch": run.task("compute").start,
-        "synchronisation": run.end - run.task("compute").start - sum(spans.values()),
-    }
-
-    def end(**changed: Any) -> float:
-        return end_of(node, fused(node, one, replace(how, **changed)))
-
-    whole = end()
-    after = {
-        "longer": max(spans["compute"], transfer),
-        "occupancy": whole - end(occupancy=1.0),
-        "flags": whole - end(flags=False) if node.nodes == 1 else 0.0,
-    }
-    after["exposed"] = whole - sum(after.values())
-    return Row(unfused_s=run.end, fused_s=whole, unfused=Row(before), fused=Row(after))
-
-
-def saved(node: Node, one: Configuration, how: Conditions) -> float:
-    """Share of the unfused time that fusing saves."""
-    return 1.0 - end_of(node, fused(node, one, how)) / end_of(node, unfused(node, one, how))
-
-
-def transfer_time(node: Node, one: Configuration) -> float:
-    """Seconds in which links, or NICs, carry the collective at their rate; an all-reduce in two
-    phases.
-    """
-    if node.nodes > 1:
-        return one.bytes * (1.0 - 1.0 / node.ranks) / shared_rate(node)
-    each = one.bytes / node.ranks / (node.links.bandwidth * node.links.per_peer)
-    if node.links.topology != "full_mesh":
-        each *= node.ranks - 1
-    return 2.0 * each if one.collective == "all_reduce" else each
-
-
-def skew(node: Node, one: Configuration, how: Conditions) -> Row:
-    """The time between the ends of two nodes, over the mean of both: tasks in the order of
-    destinations on both (*without*), and with what leaves first (*with*), where a GPU is slower
-    than the other by as much as GPUs of a node differ.
-    """
-    early, late = (
-        end_of(node, fused(node, one, replace(how, late=each))) for each in (False, True)
-    )
-    gpu = node.gpu
-    apart = gpu.variation.speed if gpu.variation is not None else 0.0
-    clock = gpu.clock.model_copy(update={"maximum": gpu.clock.maximum * (1.0 - apart)})
-    slower = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
-    behind = end_of(slower, fused(slower, one, how))
-
-    def over(one: float, other: float) -> float:
-        return abs(one - other) / ((one + other) / 2)
-
-    return Row({"without": over(late, early), "with": over(behind, early)})
-
-
-def training(study: Study, node: Node) -> Row:
-    """*exchange_share*: of embedding and all-to-all in the unfused step."""
-    model, how = load_any_model(str(study.assumptions["model"])), conditions_of(study)
-    if not isinstance(model, Dlrm):
-        raise InputError(f"{model.name} is no recommendation model", "assumptions.model")
-    assert node.scale_out is not None
-    batch, nodes = int(study.assumptions["batch"]), int(study.assumptions["nodes"])
-    wide = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": nodes})})
-    before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
-    after = end_of(wide, training_step(wide, model, batch, how, fuse=True))
-    return Row(
-        node=node.name,
-        nodes=nodes,
-        batch=batch,
-        unfused_s=before.end,
-        fused_s=after,
-        saving=1.0 - after / before.end,
-        exchange_share=before.task("exchange").end / before.end,
-    )
