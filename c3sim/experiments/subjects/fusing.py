@@ -168,8 +168,8 @@ def compared(node: Node, one: Configuration, how: Conditions) -> Row:
 
 
 def gains(parts: Mapping[str, float]) -> dict[str, float]:
-    """Gains of fusing, negative where it loses, as *parts* are: shares of the unfused time, those of
-    the fused operator with ``fused_`` before their names.
+    """Gains of fusing, negative where it loses, as *parts* are: shares of the unfused time, those
+    of the fused operator with ``fused_`` before their names.
     """
     gone = {name: parts[name] for name in ("staging", "library", "launch", "synchronisation")}
     added = {name: -parts[f"fused_{name}"] for name in ("occupancy", "flags", "exposed")}
