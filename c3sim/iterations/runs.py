@@ -13,6 +13,7 @@ from c3sim.iterations.shares import adding_up, parts_of_step, shares_of_groups
 from c3sim.machine.energy import IDLE
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
+from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
@@ -132,16 +133,21 @@ class Runs:
         """
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
-        whole = simulate(node, workload, energy=True, trace=trace, average=average)
+        if trace:
+            whole = simulate(node, workload, energy=True, trace=True, average=average)
+        else:
+            whole = run_once(node, workload, average=average)
         if not exchanged or not sides:
             return cls(built, workload, average, whole, whole, None)
+        one_side = without(workload, exchanged)
+        other = one_after_the_other(workload, exchanged, eager=called)
         return cls(
             built,
             workload,
             average,
             whole,
-            simulate(node, without(workload, exchanged), average=average),
-            simulate(node, one_after_the_other(workload, exchanged, eager=called), average=average),
+            run_once(node, one_side, energy=False, average=average),
+            run_once(node, other, energy=False, average=average),
         )
 
     @property
@@ -191,14 +197,14 @@ class Runs:
         if private not in self.known:
             run = self.whole
             if private:
-                run = simulate(node, self.workload, private=private, average=self.average)
+                run = run_once(node, self.workload, private, energy=False, average=self.average)
             self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
         return self.known[private]
 
 
 def of_copy(node: Node, workload: Workload, private: frozenset[str] = frozenset()) -> Numbers:
     """Figures of nothing but a copy, which its operators wait for."""
-    run = simulate(node, workload, energy=True, private=private)
+    run = run_once(node, workload, private)
     end, own = run.end, {COMMUNICATION: run.end}
     account = {name: joules for name, joules in run.account.items() if name != IDLE}
     every = dict.fromkeys(CLASSES, 0.0)

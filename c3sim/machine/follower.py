@@ -16,7 +16,7 @@ It acts in loops alone (``host.loop``): single runs have the clock of the steady
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from c3sim.spec.parts import Clock, Response
 
 STEP = 1e-4  # s in which power that is seen changes little
 GRAIN = 1 / 256  # of the maximum clock: smaller changes are not passed on
+BELOW = 1.0 - 1e-9  # of the limit; a mean of lesser powers is below it, rounding included
 AHEAD = 100  # steps within which the next change is looked for
 
 
@@ -38,22 +39,39 @@ class Memory(NamedTuple):
 
 def followed(memory: Memory, watts: float, time: float, clock: Clock, how: Response) -> Memory:
     """The state *time* s later, if all the while *watts* are drawn."""
+    factor, seen, drawn = next(_followed(memory, watts, time, clock, how))
+    return Memory(factor, seen, tuple(drawn))
+
+
+def _followed(
+    memory: Memory, watts: float, time: float, clock: Clock, how: Response
+) -> Iterator[tuple[float, float, list[tuple[float, float]]]]:
+    """The parts of the state *time* s later, twice *time* s later and so on, if all the while
+    *watts* are drawn; the list goes on changing.
+    """
     factor, seen, before = memory
-    history, limit = [*before, (watts, time)], clock.power_limit
-    least = clock.minimum / clock.maximum
-    while time > 0.0:
-        old, lasted = history[0]
-        step = min(time, lasted, STEP)
-        left = math.exp(-step / how.lag)
-        mean = old + (seen - old) * (1.0 - left) * how.lag / step
-        lacking, seen = 1.0 - mean / limit, old + (seen - old) * left
-        pace = how.rise if lacking > 0.0 else how.cut
-        factor = min(1.0, max(least, factor + lacking * step / pace))
-        time -= step
-        history[0] = old, lasted - step
-        if lasted <= step:
-            del history[0]
-    return Memory(factor, seen, tuple(history))
+    history, limit, lag = [*before], clock.power_limit, how.lag
+    least, left_of_step = clock.minimum / clock.maximum, math.exp(-STEP / lag)
+    while True:
+        history.append((watts, time))
+        rest = time
+        while rest > 0.0:
+            old, lasted = history[0]
+            step = rest if rest < lasted else lasted
+            if step < STEP:
+                left = math.exp(-step / lag)
+            else:
+                step, left = STEP, left_of_step
+            mean = old + (seen - old) * (1.0 - left) * lag / step
+            lacking, seen = 1.0 - mean / limit, old + (seen - old) * left
+            factor += lacking * step / (how.rise if lacking > 0.0 else how.cut)
+            factor = least if factor < least else min(factor, 1.0)
+            rest -= step
+            if lasted <= step:
+                del history[0]
+            else:
+                history[0] = old, lasted - step
+        yield factor, seen, history
 
 
 class Follower:
@@ -104,12 +122,23 @@ class Follower:
     def _ask_again(self, now: float) -> None:
         """When the clock has changed by what is passed on, if power stays as it is."""
         assert self.memory is not None
-        ahead = self.memory
-        for step in range(1, AHEAD):
-            ahead = followed(ahead, self._drawn, STEP, self.clock, self.response)
-            if abs(ahead.factor - self._passed) >= 0.75 * GRAIN:
+        if self._stays_at_most(self.memory):
+            return
+        ahead = _followed(self.memory, self._drawn, STEP, self.clock, self.response)
+        for step, (factor, _, _) in zip(range(1, AHEAD), ahead, strict=False):
+            if abs(factor - self._passed) >= 0.75 * GRAIN:
                 due = now + step * STEP
                 if not now < self._due <= due:
                     self._due = due
                     self.again(step * STEP)
                 return
+
+    def _stays_at_most(self, memory: Memory) -> bool:
+        """True where all that was drawn, is drawn and is seen is below the limit, at full clock."""
+        below = self.clock.power_limit * BELOW
+        return (
+            memory.factor == 1.0 == self._passed
+            and memory.seen < below
+            and self._drawn < below
+            and all([watts < below for watts, _ in memory.drawn])
+        )

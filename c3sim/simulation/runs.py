@@ -32,7 +32,7 @@ ALONE = "task"  # what a task alone, and its stream, may be called: equal ones s
 WAITS = ("after", "launch_after", "launch_time", "awaits", "peers_late")
 
 _CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
-_Key = tuple[str, frozenset[str], bool, bool]
+_Key = tuple[str, frozenset[str], bool, bool, float | None]
 
 
 class _Known:
@@ -95,16 +95,25 @@ def run_once(
     *,
     by_class: bool = False,
     energy: bool = True,
+    average: float | None = None,
 ) -> Run:
-    """The run of *workload* on *node*, from memory if it was simulated before; *private* and
-    *by_class* as in :func:`simulate`. The *energy* of one that is asked for without is not known.
+    """The run of *workload* on *node*, from memory if it was simulated before; other arguments as
+    of :func:`simulate`. The *energy* of one that is asked for without is not known.
     """
-    key = (_conditions(node, workload), private, by_class, energy)
+    key = (_conditions(node, workload), private, by_class, energy, average)
+
+    def simulated(on: Node) -> Run:
+        return simulate(
+            on, workload, private=private, by_class=by_class, energy=energy, average=average
+        )
+
     if _by_node is not None:
         place = id(node), key
         if place not in _by_node:
-            run = simulate(node, workload, private=private, by_class=by_class, energy=energy)
-            _by_node[place] = node, run  # the node too: its number is not given to another one
+            _by_node[place] = (
+                node,
+                simulated(node),
+            )  # the node too: its number is not given to another one
         return _by_node[place][1]
     known = _runs.get(key)
     found = None if known is None else known.get(node)
@@ -114,10 +123,9 @@ def run_once(
             seen, reads = watched(node, *known.shapes[-1:] if known is not None else ())
             if type(node) is not Node:  # somebody else watches it: the run is of this very one
                 seen, reads.whole = node, True
-            run = simulate(seen, workload, private=private, by_class=by_class, energy=energy)
-            return run, reads.shape()
+            return simulated(seen), reads.shape()
 
-        asked = ("with what it read", sorted(private), by_class, energy)
+        asked = ("with what it read", sorted(private), by_class, energy, average)
         found, shape = found_or_made(node, workload, asked, seen)
         _remember(key, shape, node, found)
     return found

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from c3sim.machine.follower import GRAIN, Follower, Memory
+from c3sim.machine.follower import GRAIN, STEP, Follower, Memory, followed
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.parts import Clock, Response
 from c3sim.spec.reading.hardware import load_hardware
@@ -69,6 +69,25 @@ def test_behind_a_pause_the_peak_holds_and_the_cut_is_quicker_than_the_rise():
     follower.factor(busy)
     assert follower.memory is not None
     assert follower.memory.factor == pytest.approx(1.0 - 0.2 * 3, abs=1e-5)
+
+
+def test_full_clock_below_the_limit_asks_for_nothing_and_stays():
+    """Powers of 200 to 290 W are below the limit of 300 W, and so are all means of them."""
+    time = Time()
+    follower = time.follower(Memory(1.0, 290.0, ((200.0, 0.4 * MS), (290.0, 0.6 * MS))))
+    assert follower.factor(lambda _: 250.0) == 1.0 and time.asked == []
+    assert follower.memory is not None
+    assert followed(follower.memory, 250.0, 20 * MS, CLOCK, RESPONSE).factor == 1.0
+
+
+def test_the_next_change_is_when_steps_one_by_one_reach_it():
+    time, memory = Time(), Memory(0.5, 300.0, ((300.0, 0.3 * MS), (360.0, 0.7 * MS)))
+    follower = time.follower(memory)
+    follower.factor(lambda _: 280.0)
+    step = 0
+    while abs(memory.factor - 0.5) < 0.75 * GRAIN:
+        memory, step = followed(memory, 280.0, STEP, CLOCK, RESPONSE), step + 1
+    assert time.asked == [step * STEP] and step > 1
 
 
 def serial(**tasks: dict[str, object]) -> Workload:

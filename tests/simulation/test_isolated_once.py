@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from law_nodes import scaled
 
+import c3sim
 from c3sim.evaluation.strategies.table import best_workload, candidates_of
 from c3sim.simulation import runs
 from c3sim.simulation.reads import Reads, watched
@@ -60,6 +61,20 @@ def test_a_gemm_alone_is_not_simulated_again_where_only_links_differ() -> None:
         for name in PAIR:
             runs.isolated(other, workload, name)
     assert _kept() == 1 + 3
+
+
+def test_an_iteration_asked_for_again_is_not_simulated_but_what_was_drawn_before_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    workload = parse_workload({"schema": 1, "name": "w", "node": "mi300x-8", "tasks": PAIR})
+    node = load_hardware("mi300x-8").node
+    runs.forget()
+    first = c3sim.run("bert-large-one-gpu")
+    cold, warm = (runs.run_once(node, workload, average=watts) for watts in (200.0, 700.0))
+    assert cold is not warm and _kept() == 4
+    monkeypatch.setattr(runs, "simulate", None)
+    assert c3sim.run("bert-large-one-gpu").to_dict() == first.to_dict()
+    assert runs.run_once(node, workload, average=200.0) is cold
 
 
 @pytest.mark.parametrize("strategy", ["base", "conccl"])
