@@ -9,7 +9,7 @@ task then has such capacities to itself, or shares them with its group where ``g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 
 from c3sim.engine.flow import Flow
@@ -29,6 +29,7 @@ from c3sim.machine.state import (
     GpuState,
     GpuStates,
     Rate,
+    StateByClock,
     StateRule,
     StoreLoad,
     WaitsForLines,
@@ -83,6 +84,7 @@ class Machine:
         self._given: dict[tuple[Asked, str, Lines, float], Given] = {}
         self._domains: dict[int, Capacity] = {}  # by GPU
         self._kinds: dict[Declared, int] = {}
+        self._states: dict[Hashable, StateByClock] = {}  # all GPUs are equal
         self._bounds: dict[tuple[str, Capacity | None], int] = {}
 
     def group(self, task: str) -> str:
@@ -239,6 +241,7 @@ class Machine:
                     self.group,
                     partial(self._governor, home),
                     self._stall,
+                    self._states,
                 ),
             )
         return domain

@@ -117,7 +117,8 @@ class GpuStates:
 class StateRule:
     """The state of one GPU as a function of its flows; *group* names the group of a task,
     *governor* makes a governor of its clock; *stall* gives the part of misses that wait for a line
-    from the B/s of memory that flows ask for, as far as it gives them; None: none wait.
+    from the B/s of memory that flows ask for, as far as it gives them; None: none wait. *known*:
+    states by kinds of flows, which equal GPUs share.
     """
 
     def __init__(
@@ -126,12 +127,13 @@ class StateRule:
         private: frozenset[str],
         group: Callable[[str], str],
         governor: Callable[[str], Governor | Follower],
-        stall: Stall | None = None,
+        stall: Stall | None,
+        known: dict[Hashable, StateByClock],
     ):
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
         self._stall, self._apart = stall, bool(private & {"clock", "hbm", "store_queues"})
         self._governors: dict[str, Governor | Follower] = {}  # by group; "": of all tasks
-        self._known: dict[Hashable, StateByClock] = {}  # by kinds of flows
+        self._known = known
 
     def __call__(self, flows: Sequence[Flow]) -> GpuStates:
         by_group: dict[str, GpuState] = {}
