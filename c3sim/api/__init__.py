@@ -417,6 +417,7 @@ def _prepared(
 GRADES = {
     "calibrated": "the numbers of this node are of data sheets and published isolated runs",
     "data_sheet": "the numbers of this node are of data sheets; no run has checked them",
+    "invented": "the numbers of this node are invented, for lessons and tests",
 }
 
 

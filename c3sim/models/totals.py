@@ -47,6 +47,14 @@ def round_trip(node: Node) -> float:
     return 2 * node.gpu.hbm.latency + 2 * node.links.latency
 
 
+def rate_in_flight(node: Node) -> float | None:
+    """Rate that an engine's bytes in flight allow at no load [B/s]; None where they do not limit
+    it, since it has no such number or a round trip takes no time.
+    """
+    trip, in_flight = round_trip(node), node.gpu.dma_engines.bytes_in_flight
+    return in_flight / trip if in_flight and trip else None
+
+
 def totals_of(node: Node) -> Iterator[Total]:
     """Derived totals of a GPU of *node*."""
     gpu, clock = node.gpu, node.gpu.clock.maximum
@@ -66,8 +74,8 @@ def totals_of(node: Node) -> Iterator[Total]:
         of_node = node.scale_out.nics * node.scale_out.bandwidth * node.scale_out.efficiency
         yield Total("network, a direction", of_node / node.gpus, "B/s", "its share of the NICs")
     engine = gpu.dma_engines
-    if engine.bytes_in_flight:
-        rate = engine.bytes_in_flight / round_trip(node)
+    rate = rate_in_flight(node)
+    if engine.bytes_in_flight and rate:
         how = "bytes_in_flight over the round trip, no load"
         yield Total("an engine's bytes in flight", engine.bytes_in_flight, "B", "")
         yield Total("rate that they allow", rate, "B/s", how)
@@ -95,8 +103,7 @@ def bounds_of(node: Node) -> Iterator[Bound]:
     if node.gpus > 1:
         peer = {"links.bandwidth": node.links.per_peer * node.links.bandwidth}
         of_engine = {"gpu.dma_engines.bandwidth": engine.bandwidth}
-        if engine.bytes_in_flight:
-            in_flight = engine.bytes_in_flight / round_trip(node)
+        if in_flight := rate_in_flight(node):
             of_engine["gpu.dma_engines.bytes_in_flight"] = in_flight
         yield Bound("a copy to one peer by one engine", {**of_engine, **peer})
         remote = {"gpu.compute_units.remote_bandwidth": gpu.compute_units.remote_bandwidth * units}

@@ -212,9 +212,9 @@ class Node(Hardware):
 
     name: str
     description: str
-    grade: Literal["measured", "calibrated", "data_sheet"] | None = None
+    grade: Literal["measured", "calibrated", "data_sheet", "invented"] | None = None
     """what stands behind its numbers: isolated runs here, published isolated runs, data sheets
-    alone; of this file, not of those that are like it"""
+    alone, nothing; of this file, not of those that are like it"""
     gpus: Parts
     gpu: Gpu
     links: Links

@@ -76,6 +76,20 @@ def test_a_task_that_moves_more_than_any_memory_holds_is_said():
     assert "implausible: task.s.read 1e+29 B; known GPUs have up to 288 GB of memory" in notes
 
 
+def test_a_round_trip_of_no_time_limits_no_engine():
+    """What is in flight for no time allows any rate: no total, no bound, and a run's answer."""
+    instant, changed = (
+        {"gpu.hbm.latency": "0 ns", "links.latency": "0 ns"},
+        load_hardware("mi300x-8").node,
+    )
+    for path in instant:
+        changed = set_value(changed, NO_WORKLOAD, path, "0 ns")[0]
+    assert "rate that they allow" not in {each.name for each in totals_of(changed)}
+    (copy, *_) = bounds_of(changed)
+    assert list(copy.limits) == ["gpu.dma_engines.bandwidth", "links.bandwidth"]
+    assert c3sim.run("gemm-beside-all-gather", strategy="conccl", set=instant).wall_s > 0
+
+
 def test_totals_of_mi300x():
     """304 units * 2048 FLOP * 2.1 GHz = 1.307 PFLOP/s; 7 links of 48.5 GB/s = 339.5 GB/s; bytes
     that fill a link: 48.5 GB/s * 2 (0.35 + 0.6) us = 92150.
