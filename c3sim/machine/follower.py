@@ -115,9 +115,22 @@ class Follower:
         if power(factor) > peak:
             factor = within(peak, least)
         self._drawn = power(factor)
-        if self._drawn > clock.idle_power:
+        if self._drawn > clock.idle_power and not self._stays(least):
             self._ask_again(now)
         return factor
+
+    def _stays(self, least: float) -> bool:
+        """True if no power of those seen, on their way or drawn now can move the factor by what is
+        passed on within the steps that are looked ahead.
+        """
+        assert self.memory is not None
+        factor, seen, before = self.memory
+        watts = [seen, self._drawn, *[drawn for drawn, _ in before]]
+        limit, how = self.clock.power_limit, self.response
+        up = (limit - min(watts)) / limit * AHEAD * STEP / how.rise
+        down = (max(watts) - limit) / limit * AHEAD * STEP / how.cut
+        highest, lowest = min(1.0, factor + max(up, 0.0)), max(least, factor - max(down, 0.0))
+        return max(highest - self._passed, self._passed - lowest) < 0.7 * GRAIN
 
     def _ask_again(self, now: float) -> None:
         """When the clock has changed by what is passed on, if power stays as it is."""
