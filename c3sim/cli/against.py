@@ -94,7 +94,7 @@ def saved_run(path: str) -> dict[str, Any]:
 
     try:
         data = json.loads(read_bytes(Path(path), LARGEST_SPEC), parse_int=_whole)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("is not JSON; save a run by: c3sim run ... --json", "", path) from None
     message = "is no saved run; save one by: c3sim run ... --json"
     if not isinstance(data, dict) or not {"wall_s", "tasks", "given"} <= data.keys():

@@ -79,16 +79,21 @@ def test_compare_and_explain_against(cli, few_draws):
         ("links.bandwith=1 GB/s", "links.bandwith: unknown path"),
         ("half.json", "half.json: is no saved run; save one by: c3sim run ... --json"),
         ("list.json", "list.json: given: does not say what was run"),
+        ("deep.json", "deep.json: is not JSON"),
         ("huge.json", "huge.json: is no saved run; save one by: c3sim run ... --json (its times"),
     ],
 )
 def test_a_mistake_is_one_line(cli, empty, text, said):
     (empty / "half.json").write_text("{}")
+    (empty / "deep.json").write_text("[" * 100_000)  # deeper than a reader goes
     times = {"wall_s": 2.0, "exposed_s": 1.0, "stretched_s": 0.0, "tasks": {}, "given": {}}
     whole = {**dict.fromkeys(("time_s", "isolated_s", "predecessors_s", "room_s"), 1.0)}
     given = {"workload": PAIR, "node": None, "strategy": "as_written", "set": ["x"]}
     (empty / "list.json").write_text(json.dumps({**times, "given": given}))
     times["tasks"] = {"gemm": {**whole, "slower_s": 10**400}}  # no float is so large
     (empty / "huge.json").write_text(json.dumps(times))
-    result = cli("run", "gemm-alone", "--against", text)
-    assert result.exit_code == 2 and said in result.stderr and result.stderr.count("\n") == 1
+    commands = [("run", "gemm-alone", "--against", text)]
+    commands += [("diff", text, text)] if text == "deep.json" else []
+    for command in commands:
+        result = cli(*command)
+        assert result.exit_code == 2 and said in result.stderr and result.stderr.count("\n") == 1

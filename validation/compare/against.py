@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, short
 from c3sim.spec.base import Spec
 from c3sim.spec.reading.files import LARGEST_DATA, display, read_text
 from c3sim.spec.reading.loading import load_file
@@ -125,7 +125,7 @@ class Against:
         """Lines of what differs, by name: failures first, then the largest change."""
         order = sorted(self.moved, key=lambda one: (not one.fails, -abs(one.new / one.old - 1)))
         return [
-            *(f"{key}: lost, no answer any more" for key in self.lost),
+            *(f"{short(str(key), 250)}: lost, no answer any more" for key in self.lost),
             *(f"accepted {pattern!r}: no figure got worse; take it out" for pattern in self.unused),
             *(each.words for each in order),
         ]
@@ -213,7 +213,7 @@ def _of_json(path: Path) -> dict[Key, float]:
         return {
             Key(row["suite"], row["id"], row["metric"], row["name"]): _value(row) for row in rows
         }
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return {}
 
 

@@ -41,7 +41,7 @@ def _kind_of_json(path: Path) -> Kind:
         return "trace"
     try:
         content = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("is not JSON", file=str(path)) from None
     if isinstance(content, Mapping) and {"wall_s", "tasks"} <= content.keys():
         return "run"

@@ -200,7 +200,7 @@ def _interpret(text: str) -> object:
     if text.lstrip().startswith("["):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
     return scalar(text.strip())
 
