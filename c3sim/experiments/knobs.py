@@ -149,9 +149,8 @@ def _pieces(workload: Workload) -> Knob:
             path = _of_parallel(workload, "fsdp", "pieces")
             return Knob("pieces", _set(path, 2), "attention and network wrapped by themselves")
         return Knob("pieces", (), cost, "for data parallel in shards")
-    sides = len(compute_tasks(workload)), len(collectives(workload))
-    if workload.schedule is not None or sides != (1, 1):
-        return Knob("pieces", (), cost, "for a GEMM and a collective of which one feeds the other")
+    if workload.schedule is not None:
+        return Knob("pieces", (), cost, "it has a schedule")
 
     def cut(count: int) -> Rewrite:
         return lambda given: given.model_copy(update={"schedule": Schedule(pieces=count)})

@@ -208,8 +208,9 @@ class Drawing:
     def alone(
         self, amounts: dict[Capacity, float], traffic: Traffic, row_misses: float
     ) -> tuple[float, Capacity | None, float]:
-        """Units/s with all capacities to itself, or to it and its like; the narrowest of them;
-        units/s that those outside of caches and memory let through.
+        """Units/s that the narrowest capacity gives to it, or to it and its like; that capacity;
+        units/s that those outside of caches and memory let through. Where all peers lie behind one
+        port, copies are dealt to all engines, so the port is narrower than one of them.
         """
         if traffic.together and not self.folded:
             amounts = with_like(amounts, self._sharers)
@@ -220,11 +221,13 @@ class Drawing:
         def rate(capacity: Capacity) -> float:
             return memory if capacity.kind == "hbm" and moved else self._rates[capacity]
 
-        alone, narrowest, outside = math.inf, None, math.inf
+        engines = self.node.gpu.dma_engines.count if self.node.links.topology == "switch" else 1
+        least, alone, narrowest, outside = math.inf, math.inf, None, math.inf
         for capacity, amount in amounts.items():
             most = rate(capacity) / amount
-            if most < alone:
-                alone, narrowest = most, capacity
+            of_all = most * engines if capacity.kind == "dma" else most
+            if of_all < least:
+                least, alone, narrowest = of_all, most, capacity
             if capacity.kind not in WITHIN:
                 outside = min(outside, most)
         return alone, narrowest, outside

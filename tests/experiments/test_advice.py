@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import c3sim
 from c3sim.api import prepare
-from c3sim.experiments.advice import Advice, advise
+from c3sim.experiments.advice import Advice, _Trial, advise
+from c3sim.experiments.jobs import Workers
 from c3sim.experiments.knobs import knobs_of
 from c3sim.output.tables.advice import advice_table
 from c3sim.spec.reading.hardware import LoadedNode
@@ -41,6 +42,19 @@ def test_a_pair_is_told_to_launch_its_collective_first() -> None:
     assert found.together is None
     assert found.left_out["prefetch"] == "for data parallel in shards"
     assert advice_table(found)
+
+
+def test_an_order_that_no_draw_turns_round_is_an_advice() -> None:
+    """On eight H200 a GEMM launched first fills the GPU, in every draw: what is uncertain makes no
+    gather overtake it, so that the gain of the other order is sure.
+    """
+    workload, node = prepare("gemm-beside-all-gather", "h200-8")
+    trial = _Trial(workload, load_hardware("h200-8"), Workers(jobs=1))
+    trial.draws = 8
+    [order] = [each for each in knobs_of(workload, node) if each.name == "order"]
+    walls, best, _ = trial.tried(order)
+    assert best is not None and best.text == "collectives launched first"
+    assert trial.advice("order", [best], order.cost, walls).good
 
 
 def test_knobs_follow_what_the_workload_has() -> None:

@@ -45,7 +45,9 @@ class CollectiveChecks(Checks[Collective]):
         if not task.on_engines:
             for field, what in _OF_ENGINES.items():
                 if getattr(task, field) is not None:
-                    yield InputError(f"only {what}; needs backend dma", join(path, field))
+                    yield InputError(
+                        f"only {what}; needs by: engines, or backend: dma", join(path, field)
+                    )
         copies = task.op in _WITH_OWN_SHARD and (task.on_engines or task.op == "all_gather")
         if task.out_of_place and not copies:
             message = "a GPU copies its own shard of an all_gather, or of an all_to_all by engines"
