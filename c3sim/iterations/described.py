@@ -202,9 +202,12 @@ def explain_described(
     """
     measured = _measured(workload, node, strategy)
     kinds = _felt(measured.sample, node)
-    runs, matter = runs_of_kinds(
-        lambda shared: measured.sharing(frozenset(kinds) - shared), _figures, kinds, progress
-    )
+
+    def run(shared: frozenset[str]) -> Numbers:
+        every = SHARING if len(shared) < 2 < len(kinds) else kinds  # run by _felt
+        return measured.sharing(frozenset(every) - shared)
+
+    runs, matter = runs_of_kinds(run, _figures, kinds, progress)
     parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, kinds, matter)
     none = dict.fromkeys(SHARING, 0.0)
     parts = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from c3sim.models.dispatch import (
@@ -34,16 +34,15 @@ class EngineTurns:
     rotation: Rotation
     engine: int
     total: int  # places of the die
+    all: int = field(init=False, compare=False)  # places of the die that are its own
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "all", self.rotation.count(self.engine, self.total))
 
     @property
     def weight(self) -> int:
         """Turns per period; 0 where the grid never comes."""
         return len(self.rotation.turns[self.engine]) if self.total else 0
-
-    @property
-    def all(self) -> int:
-        """Places of the die that are its own."""
-        return self.rotation.count(self.engine, self.total)
 
     def count(self, places: int) -> int:
         """Its own among the first *places* of the die."""
