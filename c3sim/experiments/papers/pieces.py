@@ -3,9 +3,8 @@ quickest, and what does a heuristic from sizes alone give away?
 
 A heuristic from static sizes is fitted on every second GEMM and scored on the others, which it has
 not seen; by engines and by kernels apart. Of its choices *loss* is their time over that of the best
-of the four, less 1; *fitted*: whether the heuristic has seen the GEMM. *choosers*: the same rule,
-the best constant and the simulator, scored on measured times. Published and measured figures stand
-beside; they are never inputs.
+of the four, less 1; *fitted*: of a GEMM that it has seen. *choosers*: the same rule, the best
+constant and the simulator, on measured times. Published and measured figures are never inputs.
 """
 
 from __future__ import annotations
@@ -144,5 +143,8 @@ def _decides(found: StudyResult) -> dict[str, str]:
 def panels(found: StudyResult) -> list[Panel]:
     """Speedups over serial by GEMM, and the ideal; of what moves first."""
     first = [row for row in found.scenarios if row.by == found.scenarios[0].by]
+    rows = [
+        {**row, "of": {"ideal": {"speedup": row.ideal_speedup}, **row.schedules}} for row in first
+    ]
     title = "{collective}, {node}: speedup over serial"
-    return panels_by(title, first, "gemm", "schedules.*.speedup x", kind="points")
+    return panels_by(title, rows, "gemm", "of.*.speedup x", kind="points")

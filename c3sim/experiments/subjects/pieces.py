@@ -159,13 +159,13 @@ def row_of(case: Case, plan: PiecesStudy) -> Row:
     alone = _parts(one, node)
     serial = _time(one, node)
     schedules = {SERIAL: _outcome(one, node, 1, alone, serial, {1: serial})}
+    schedules |= _four(case, plan, alone, serial)
     slower = None
     shards = _split(pair, {"kind": "shards"})
     if _can(shards, node):
         time = _time(shards, node)
         schedules[SHARDS] = _outcome(shards, node, 1, alone, serial, {1: time})
         slower = _parts(shards, node)[1] / alone[1]
-    schedules |= _four(case, plan, alone, serial)
     _, gemm = gemm_of(case)
     memory = _memory(pair, gemm)
     return Row(
