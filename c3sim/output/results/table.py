@@ -175,7 +175,7 @@ def _json(file: Path) -> ResultTable:
     import pandas as pd
 
     try:
-        data = json.loads(read_bytes(file, LARGEST_DATA))
+        data = json.loads(read_bytes(file, LARGEST_DATA), parse_int=_whole)
         rows = data["rows"]
         named = [of for key in ("axes", "outputs") for of in (data.get(key) or {}).values()]
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -197,6 +197,14 @@ def _json(file: Path) -> ResultTable:
             columns[name], unit = _quantities(columns[name].tolist())
             axes[name] = {"unit": unit}
     return make_table(columns, {"axes": axes, **about})
+
+
+def _whole(digits: str) -> int:
+    """Number of a file. Raises ValueError: no float is so large."""
+    found = int(digits)
+    if abs(found) >= 10**308:
+        raise ValueError
+    return found
 
 
 def _quantities(values: Sequence[Any]) -> tuple[list[Any], str]:

@@ -101,6 +101,7 @@ def test_values_that_are_no_numbers_are_missing():
         ("a.parquet", None, "no such file"),
         ("a.parquet", b"PAR1 and then nothing of it", "this Parquet file is damaged"),
         ("a.json", b"{}", "not a result file"),
+        ("huge.json", b'{"rows": [{"wall_s": 1' + b"0" * 400 + b"}]}", "not a result file"),
         ("a.json", b'{"rows": []}', "holds no rows"),
         ("a.png", b"\x89PNG\r\n", "not a result file"),
     ],
