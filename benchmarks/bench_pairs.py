@@ -36,6 +36,7 @@ HERE = Path(__file__).resolve()
 ROOT, KEPT = HERE.parent.parent, HERE.parent / "counts.json"
 PACKAGED = ("hwmodels", "workloads", "validation")
 PAIR, PIECES = "gemm-beside-all-gather", "gemm-behind-all-gather-in-pieces"
+STEP = "llama3-70b-training"
 MORE = {"simulations": 0.0, "events": 0.0, "calls": 0.05, "peak MB": 0.25}  # relative, of counts
 SHOWN = "{row:34} {before:10.4g} {now:10.4g} {unit:3} {ratio:6.2f}x ({least:.2f} to {greatest:.2f})"
 Work = Callable[[], object]
@@ -106,6 +107,26 @@ def study() -> Work:
     return lambda: c3sim.study("conccl", n_jobs=1, agree=lambda _effort: None)
 
 
+def layers(what: str) -> Work:
+    """A step of 80 layers: its first run, the same again, what explains or compares it behind a
+    run.
+    """
+    import c3sim
+
+    c3sim.run(PAIR)
+    if what != "first":
+        c3sim.run(STEP)
+    call = {"explain": c3sim.explain, "compare": c3sim.compare}.get(what, c3sim.run)
+    return lambda: call(STEP)
+
+
+def screening() -> Work:
+    """The numbers that move a step of 80 layers most, in this process."""
+    import c3sim
+
+    return lambda: c3sim.sensitivity(STEP, jobs=1)
+
+
 def cold() -> Work:
     """The first run of a process, with all that it imports."""
 
@@ -139,6 +160,11 @@ ROWS: dict[str, tuple[Callable[[], Work], float, str]] = {
     "run, set=new, conccl": (lambda: changed_runs("conccl", 60), 1e3 / 60, "ms"),
     "run, cold": (cold, 1.0, "s"),
     "sweep of 10,080 points, over two": (lambda: points(2), 10_080 / 360 / 2, "s"),
+    **{
+        f"80 layers, {what}": (lambda what=what: layers(what), 1.0, "s")
+        for what in ("first", "again", "explain", "compare")
+    },
+    "80 layers, sensitivity": (screening, 1.0, "s"),
     "10,000 tasks": (lambda: many_tasks(10_000), 1.0, "s"),
     "64 pieces by engines": (lambda: pieces(64), 1e3, "ms"),
     "256 pieces by engines": (lambda: pieces(256), 1e3, "ms"),
