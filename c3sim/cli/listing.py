@@ -55,9 +55,15 @@ def _entries(name: str) -> list[dict[str, str]]:
 
 def _description(kind: Any, name: str) -> str:
     """The description in the file; for a file that does not load, its first error."""
+    from c3sim.spec.reading.library import find
+
+    at_top = _at_top(find(kind, name), "name" if kind == "gpu" else "description")
+    return at_top or _loaded(kind, name)
+
+
+def _loaded(kind: Any, name: str) -> str:
     from c3sim.errors import C3simError
     from c3sim.spec.reading.hardware import load_gpu
-    from c3sim.spec.reading.library import find
     from c3sim.spec.reading.loading import (
         load_any_model,
         load_hardware,
@@ -67,7 +73,7 @@ def _description(kind: Any, name: str) -> str:
     )
 
     load: dict[str, Any] = {
-        "node": lambda name: _described(find("node", name)) or load_hardware(name).node.description,
+        "node": lambda name: load_hardware(name).node.description,
         "gpu": lambda name: load_gpu(name).node.gpu.name,
         "workload": lambda name: load_workload(name).description,
         "study": lambda name: load_study(name).description,
@@ -80,9 +86,9 @@ def _description(kind: Any, name: str) -> str:
         return f"does not load: {str(error).splitlines()[0]}"
 
 
-def _described(file: Path) -> str:
-    """The description at the top of the hardware *file*, read as far as it stands; nothing where it
-    has none, or is no YAML. To load every node takes over a second.
+def _at_top(file: Path, wanted: str) -> str:
+    """The text *wanted* at the top of *file*, read as far as it stands; nothing where it has none,
+    or is no YAML. To load every file takes over a second.
     """
     import yaml
 
@@ -92,7 +98,7 @@ def _described(file: Path) -> str:
             if isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             elif depth == 1 and isinstance(event, yaml.ScalarEvent):
-                if key == "description":
+                if key == wanted:
                     return str(event.value)
                 key = "" if key else str(event.value)
             elif isinstance(event, yaml.CollectionStartEvent):
