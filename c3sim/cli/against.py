@@ -125,7 +125,8 @@ def given_of(saved: Mapping[str, Any], path: str) -> Given:
     try:
         given = saved["given"]
         names = {name: given[name] for name in ("workload", "node", "strategy")}
-        if not all(isinstance(name or "", str) for name in names.values()):
+        known = {**names, "node": "" if names["node"] is None else names["node"]}
+        if not all(isinstance(name, str) for name in known.values()):
             raise TypeError
         if not isinstance(given["set"], dict):
             raise TypeError

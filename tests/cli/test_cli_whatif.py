@@ -78,6 +78,7 @@ def test_compare_and_explain_against(cli, few_draws):
         ("none.json", "none.json: cannot be read"),
         ("links.bandwith=1 GB/s", "links.bandwith: unknown path"),
         ("half.json", "half.json: is no saved run; save one by: c3sim run ... --json"),
+        ("number.json", "number.json: given: does not say what was run"),
         ("list.json", "list.json: given: does not say what was run"),
         ("deep.json", "deep.json: is not JSON"),
         ("huge.json", "huge.json: is no saved run; save one by: c3sim run ... --json (its times"),
@@ -90,6 +91,8 @@ def test_a_mistake_is_one_line(cli, empty, text, said):
     whole = {**dict.fromkeys(("time_s", "isolated_s", "predecessors_s", "room_s"), 1.0)}
     given = {"workload": PAIR, "node": None, "strategy": "as_written", "set": ["x"]}
     (empty / "list.json").write_text(json.dumps({**times, "given": given}))
+    numbered = {**given, "workload": 0, "set": {}}
+    (empty / "number.json").write_text(json.dumps({**times, "given": numbered}))
     times["tasks"] = {"gemm": {**whole, "slower_s": 10**400}}  # no float is so large
     (empty / "huge.json").write_text(json.dumps(times))
     commands = [("run", "gemm-alone", "--against", text)]

@@ -67,7 +67,9 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
         has = ", ".join(shared[:8]) or "nothing"
         raise InputError(f"no column {wanted or WALL_S!r} in both files; both have {has}")
     on = _shared(tables, lambda column: column.role != "output")
-    old, new = (table.frame[[*on, wanted]] for table in tables)
+    old, new = (table.frame[[*on, wanted]].drop_duplicates() for table in tables)
+    if old.duplicated(on).any() and new.duplicated(on).any():
+        raise InputError("rows of both files share axes, scenario and strategy; none tells which")
     both = old.merge(new, on=on, suffixes=(" before", " after"))
     if both.empty:
         raise InputError("no row has the same axes, scenario and strategy in both files")
