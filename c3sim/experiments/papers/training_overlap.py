@@ -40,7 +40,8 @@ def cases(asked: Asked) -> list[IterationCase]:
 
 def _as_many_layers(variants: Sequence[IterationCase]) -> list[IterationCase]:
     """All *variants* of a step with as many layers as fit under each; None: all of the model."""
-    most = [most_layers(case).loaded.iteration.layers for case in variants]
+    unlike = {case.loaded.iteration.model_dump_json(): case for case in variants}
+    most = [most_layers(case).loaded.iteration.layers for case in unlike.values()]
     fitting = min((count for count in most if count is not None), default=None)
     return [case.with_fields(layers=fitting) for case in variants]
 
