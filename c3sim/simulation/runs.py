@@ -110,10 +110,8 @@ def run_once(
     if _by_node is not None:
         place = id(node), key
         if place not in _by_node:
-            _by_node[place] = (
-                node,
-                simulated(node),
-            )  # the node too: its number is not given to another one
+            # the node too: its number is not given to another one
+            _by_node[place] = node, simulated(node)
         return _by_node[place][1]
     known = _runs.get(key)
     found = None if known is None else known.get(node)
