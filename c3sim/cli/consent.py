@@ -50,7 +50,7 @@ def agree_to_run(
     agree: Callable[[Effort], None], workload: Workload, node: Node, runs: int = 1
 ) -> None:
     """Asks about so many *runs* of *workload* on *node*."""
-    from c3sim.evaluation.effort import effort_of
+    from c3sim.iterations.effort import effort_of
 
     agree(effort_of(workload, node).times(runs))
 
@@ -63,15 +63,12 @@ def agree_to_iteration(
     runs: int = 1,
 ) -> None:
     """Asks about so many *runs* of the iteration *name*, before more than a layer of it is made."""
-    from c3sim.evaluation.effort import Effort, effort_of
-    from c3sim.iterations.described import sample_described
+    from c3sim.iterations.effort import effort_of_description
     from c3sim.spec.reading.loading import load_hardware, open_iteration
 
     loaded = open_iteration(name)
     on = load_hardware(node or loaded.iteration.node).node
-    layer, on, layers = sample_described(loaded, on, settings)
-    one = effort_of(layer, on)
-    agree(Effort(one.seconds * layers * runs, one.bytes * layers))
+    agree(effort_of_description(loaded, on, settings).times(runs))
 
 
 def _time(seconds: float) -> str:

@@ -207,7 +207,7 @@ class Sampler:
 
     def ask(self, samples: int) -> None:
         """Decide whether to run so many *samples* (Workers.ask)."""
-        self.workers.ask(self.setup.effort, samples * len(self.setup.workloads))
+        self.workers.ask(self.setup.effort(self.strategy), samples * len(self.setup.workloads))
 
     def rows(self, samples: Sequence[Settings], watcher: Watcher | None = None) -> list[Row]:
         """A row for each sample: the mean of every output over the scenarios, and ``error``."""

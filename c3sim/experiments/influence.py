@@ -101,7 +101,7 @@ def question(
     if runs:
         setup = replace(setup, outputs=(wanted,))
         if screened is None:
-            runs = min(runs, int(ROOM_S / setup.effort.seconds))
+            runs = min(runs, int(ROOM_S / setup.effort().seconds))
     return Question(
         target=target,
         output=wanted,

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from c3sim.errors import InputError
-from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import NONE, case_name, listed, located
-from c3sim.iterations.build import Plan, build, plan
+from c3sim.iterations.build import Plan, plan
+from c3sim.iterations.effort import effort_of_iteration
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import measure
 from c3sim.iterations.memory import memory_bytes
@@ -100,10 +101,8 @@ def _asks_for_more(scenario: Scenario, node: Node) -> bool:
 
 
 def effort_of_one(case: IterationCase) -> Effort:
-    """The effort of one case: runs of few layers and of more, whole and of either side alone."""
-    planned = case.planned()
-    one = effort_of(build(planned, min(4, planned.own_layers)).workload, case.node)
-    return Effort(2 * one.seconds, one.bytes)
+    """The effort of one case."""
+    return effort_of_iteration(case.planned())
 
 
 def most_layers(case: IterationCase) -> IterationCase:

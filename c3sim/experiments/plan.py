@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.effort import Effort
 from c3sim.experiments.axes import MOST, Axis, axis_groups
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.outputs import describe
@@ -29,6 +29,7 @@ from c3sim.experiments.setup import (
     located,
     make_setup,
 )
+from c3sim.iterations.effort import effort_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy, open_study
 from c3sim.spec.study import Study
@@ -167,7 +168,7 @@ def plan_of(loaded: LoadedStudy, setup: Setup, workers: Workers | None = None) -
 
 def _effort(setup: Setup, groups: tuple[tuple[Axis, ...], ...]) -> Effort:
     """The effort of one point: the mean between the first and the last values of the axes."""
-    runner, found = PointRunner(setup), [setup.effort]
+    runner, found = PointRunner(setup), [setup.effort()]
     for place in (0, -1) if groups else ():
         settings = _settings(groups, [place] * len(groups))
         for scenario in setup.workloads:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUNS = 96  # where nothing else is asked for
-ROOM_S = 50.0  # estimated, for all of them: where runs take long, fewer fit into a minute
+ROOM_S = 100.0  # estimated, for all of them on one core: where runs take long, fewer are made
 ROUND = 4  # groups that are halved at once: four pairs for each worker of a small machine
 NEGLIGIBLE = 1e-6  # of the output: a group that moves it less has none that matters
 

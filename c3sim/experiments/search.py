@@ -191,7 +191,7 @@ def optimise(
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
     work = partial(run_batch, setup, setup.identity, code_hash(), row)
     workers = workers or Workers()
-    workers.ask(setup.effort, _runs(search) * len(setup.workloads))
+    workers.ask(setup.effort(), _runs(search) * len(setup.workloads))
     settings, rows = _tried(search, knobs, objectives, work, workers, watcher)
     return SearchResult(
         loaded=loaded,

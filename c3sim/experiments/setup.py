@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.effort import Effort
 from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
 from c3sim.iterations.described import subject
+from c3sim.iterations.effort import effort_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.checks.on_node import check_on_node
@@ -78,10 +79,10 @@ class Setup:
     outputs: tuple[str, ...]
     costs: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def effort(self) -> Effort:
-        """The effort of one point, as the mean over the scenarios."""
-        whole = Effort.mean(effort_of(each, self.node) for each in self.workloads.values())
+    def effort(self, strategy: str = "as_written") -> Effort:
+        """The effort of one point under *strategy*, as the mean over the scenarios."""
+        several = self.workloads.values()
+        whole = Effort.mean(effort_of(each, self.node, strategy) for each in several)
         steps = any(isinstance(each, Described) for each in self.workloads.values())
         share = OF_WALL if steps and self.wall_only else 1.0
         return replace(whole, seconds=share * whole.seconds)

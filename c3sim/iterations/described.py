@@ -40,7 +40,7 @@ from c3sim.spec.reading.loading import (
     with_model,
 )
 from c3sim.spec.reading.mistakes import with_places
-from c3sim.spec.reading.paths import is_of_workload, set_field, set_si, set_value
+from c3sim.spec.reading.paths import NO_WORKLOAD, is_of_workload, set_field, set_si, set_value
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
@@ -90,11 +90,15 @@ def described_on(
     """*node* with those *settings* that are its, and *loaded* on it with the others. Raises
     InputError(s).
     """
-    of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
-    if of_node:
-        _, node, _ = sample_described(loaded, node, of_node)
-    others = {path: value for path, value in settings.items() if path not in of_node}
+    node = node_with(node, settings)
+    others = {path: value for path, value in settings.items() if _is_of_iteration(path)}
     return node, described(loaded, node, others)
+
+
+def node_with(node: Node, settings: Mapping[str, object]) -> Node:
+    """*node* with those *settings* that are its. Raises InputError."""
+    of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
+    return Settings(of_node).apply(node, NO_WORKLOAD)[0]
 
 
 def _is_of_iteration(path: str) -> bool:
@@ -114,33 +118,6 @@ def _few_layers(iteration: Iteration, model: Transformer | Dlrm, node: Node) -> 
         schema_version=1,
         iteration=iteration.model_copy(update={"model": whole}),
     )
-
-
-def sample_described(
-    loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
-) -> tuple[Workload, Node, float]:
-    """A workload of one layer of *loaded* with *settings*, its node, and how many times as much a
-    run of it simulates: both numbers of layers, each with both sides, one side, and the other.
-    Raises InputErrors.
-    """
-    of_node = {path: value for path, value in settings.items() if not _is_of_iteration(path)}
-    iteration = loaded.iteration
-    for path, value in settings.items():
-        if path.split(".")[0] in FIELDS:
-            iteration = set_field(iteration, path, value)
-    with with_places(loaded.file, loaded.places):
-        if iteration is not loaded.iteration:
-            loaded = with_model(iteration, loaded.file, loaded.places)
-        try:
-            planned = plan(loaded.iteration, loaded.model, node)
-            workload = build(planned, 1).workload
-        except InputError as error:
-            raise InputErrors([error]) from None
-    if of_node:
-        node, _ = Settings(of_node).apply(node, workload)
-    layers = min(sum(layers_to_run(planned)), 2 * planned.own_layers)
-    turns = 2 if iteration.launch == "eager" else 1
-    return workload, node, float(max(1, layers) * turns)
 
 
 def evaluate(

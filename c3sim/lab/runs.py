@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from c3sim import api
 from c3sim.errors import C3simError, InputError
-from c3sim.evaluation.effort import effort_of
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
+from c3sim.iterations.effort import effort_of
 from c3sim.iterations.glance import Glance, glance
 from c3sim.iterations.result import IterationResult
 from c3sim.lab.bench import Told
@@ -155,7 +155,7 @@ def _affordable(choice: Choice) -> tuple[Workload, Node, float]:
     a slider.
     """
     workload, node = api.prepare(choice.workload, choice.node or None, choice.settings)
-    seconds = effort_of(workload, node).seconds
+    seconds = effort_of(workload, node, choice.strategy).seconds
     if seconds > LONGEST:
         message = f"this takes about {seconds:.0f} s; run it with: {choice.command()}"
         raise InputError(message)
