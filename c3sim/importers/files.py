@@ -173,7 +173,9 @@ def most_text(large: bool) -> int:
 def read_unpacked(path: Path, *, large: bool = False) -> bytes:
     """Its bytes, unpacked as far as they can be. Raises InputError: damaged, or too large."""
     largest = most_text(large)
-    return b"".join(_no_more(_unpacked(read_bytes(path, largest), path, []), path, largest))
+    data = read_bytes(path, largest)
+    _check_size(data, path, largest)
+    return b"".join(_no_more(_unpacked(data, path, []), path, largest))
 
 
 def combine_loops(loops: Sequence[LoopTrace], target: Target) -> ImportResult:
@@ -235,9 +237,7 @@ def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
     """The text, and what is wrong with its end. A cut gzip file gives what can be unpacked. Pieces
     are decoded as they are unpacked, so that no more than the text is held.
     """
-    if largest > USUAL:  # before any of it is held
-        for _ in _no_more(_unpacked(data, path, []), path, largest):
-            pass
+    _check_size(data, path, largest)
     faults: list[str] = []
     decoder, texts, lines = getincrementaldecoder("utf-8-sig")(), list[str](), 0
     for piece in chain(_no_more(_unpacked(data, path, faults), path, largest), (b"",)):
@@ -254,6 +254,13 @@ def _text(data: bytes, path: Path, largest: int) -> tuple[str, str]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, "".join(faults)
+
+
+def _check_size(data: bytes, path: Path, largest: int) -> None:
+    """Raises InputError for too much text before any of it is held, where that may be a lot."""
+    if largest > USUAL:
+        for _ in _no_more(_unpacked(data, path, []), path, largest):
+            pass
 
 
 def _unpacked(data: bytes, path: Path, faults: list[str]) -> Iterator[bytes]:

@@ -97,3 +97,20 @@ def test_a_packed_log_is_unpacked_piece_by_piece(tmp_path):
         tracemalloc.stop()
     assert text.split() == ["ü"] * 16 and fault == ""
     assert len(text) < 16 * 200 and peak < 8 * files.PIECE
+
+
+@pytest.mark.parametrize("read", [files.read_log, files.read_unpacked])
+def test_what_is_too_large_is_refused_before_it_is_held(read, tmp_path, monkeypatch):
+    """64 MiB, 63 of which are allowed: none of them is kept."""
+    monkeypatch.setattr(files, "USUAL", 2**20)
+    monkeypatch.setattr(files, "most_text", lambda large: 63 * 2**20)
+    packed = tmp_path / "bomb.gz"
+    packed.write_bytes(gzip.compress(bytes(64 * 2**20)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="more than 63 MiB"):
+            read(packed, large=True)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * files.PIECE
