@@ -16,8 +16,9 @@ It acts in loops alone (``host.loop``): single runs have the clock of the steady
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from c3sim.models.power import clock_factor
@@ -25,6 +26,7 @@ from c3sim.spec.parts import Clock, Response
 
 STEP = 1e-4  # s in which power that is seen changes little
 GRAIN = 1 / 256  # of the maximum clock: smaller changes are not passed on
+SAME = 1e-12  # relative: rounding
 BELOW = 1.0 - 1e-9  # of the limit; a mean of lesser powers is below it, rounding included
 AHEAD = 100  # steps within which the next change is looked for
 
@@ -35,6 +37,44 @@ class Memory(NamedTuple):
     factor: float  # that it allows
     seen: float  # W
     drawn: tuple[tuple[float, float], ...]  # (W, for s) in the last `delay` s, in order
+
+    def agrees_with(self, other: Memory) -> bool:
+        """True if they differ by rounding alone."""
+        mine = (self.factor, self.seen, *chain(*self.drawn))
+        others = (other.factor, other.seen, *chain(*other.drawn))
+        return len(mine) == len(others) and all(map(_same, mine, others))
+
+
+class Call(NamedTuple):
+    """A question for the factor, when [s] and with which powers, and what came of it."""
+
+    now: float
+    power: Callable[[float], float]
+    within: Callable[[float, float], float]
+    passed: float
+    due: float  # when [s] the next change was last asked for
+    memory: Memory
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=SAME)
+
+
+def goes_alike(turn: Sequence[Call], memory: Memory, clock: Clock, response: Response) -> bool:
+    """True if a *turn* that began otherwise passes the same factors at the same times behind
+    *memory*: up to where both know the same, or to its end.
+    """
+    at = [turn[0].now]
+    other = Follower(clock, response, lambda: at[0], lambda _after: None, memory)
+    for call in turn:
+        at[0] = call.now
+        other.factor(call.power, call.within)
+        mine = other.turn.pop()
+        if (mine.passed, mine.due) != (call.passed, call.due):
+            return False
+        if mine.memory.agrees_with(call.memory):
+            return True
+    return True
 
 
 def followed(memory: Memory, watts: float, time: float, clock: Clock, how: Response) -> Memory:
@@ -90,7 +130,7 @@ class Follower:
         memory: Memory | None = None,
     ):
         self.clock, self.response, self.now, self.again = clock, response, now, again
-        self.memory = memory
+        self.memory, self.turn = memory, list[Call]()
         self._settled, self._drawn = now(), 0.0
         self._passed, self._due = 0.0, -1.0
 
@@ -117,6 +157,7 @@ class Follower:
         self._drawn = power(factor)
         if self._drawn > clock.idle_power and not self._stays(least):
             self._ask_again(now)
+        self.turn.append(Call(now, power, within, self._passed, self._due, self.memory))
         return factor
 
     def _stays(self, least: float) -> bool:

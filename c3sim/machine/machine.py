@@ -9,7 +9,7 @@ task then has such capacities to itself, or shares them with its group where ``g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 
 from c3sim.engine.flow import Flow
@@ -17,7 +17,7 @@ from c3sim.engine.fluid import Fluid
 from c3sim.machine.cache_counts import inserted
 from c3sim.machine.drawing import Drawing, l2_rate, memory_time, request_latency, through_ports
 from c3sim.machine.energy import Bill, bill_of
-from c3sim.machine.follower import Follower, Memory
+from c3sim.machine.follower import Call, Follower, Memory
 from c3sim.machine.governor import Governor
 from c3sim.machine.state import (
     FULL_SPEED,
@@ -45,6 +45,7 @@ from c3sim.spec.hardware import Node
 SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
 STORE_QUEUES, POSTS = "store_queues", "posts"  # further kinds, of kernels that store, or post
 Memories = Mapping[tuple[int, str], Memory]  # by GPU and name of the governor
+Turns = Mapping[tuple[int, str], Sequence[Call]]
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
 
 
@@ -260,9 +261,9 @@ class Machine:
         return self.fluid.env.now
 
     @property
-    def memories(self) -> Memories:
-        """State of the governors now, by GPU and name."""
-        return {key: f.memory for key, f in self._followers.items() if f.memory}
+    def turns(self) -> Turns:
+        """Questions of this turn to governors that remember, by GPU and name."""
+        return {key: follower.turn for key, follower in self._followers.items() if follower.turn}
 
 
 def _whatever_the_state(rate: float, _state: GpuState) -> float:

@@ -20,7 +20,8 @@ from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
-from c3sim.machine.machine import Machine, Memories
+from c3sim.machine.follower import goes_alike
+from c3sim.machine.machine import Machine, Memories, Turns
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
 from c3sim.processes.streams import TaskRuns
@@ -33,6 +34,7 @@ from c3sim.simulation.folding import folds
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.spec.hardware import Node
+from c3sim.spec.parts import Clock as ClockSpec
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
@@ -183,23 +185,34 @@ def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) 
     """One run; of a loop on GPUs whose clock follows power, a turn that leaves the clock as it
     found it.
     """
-    if plan.scene.workload.host.loop is None or plan.scene.node.gpu.clock.response is None:
+    clock = plan.scene.node.gpu.clock
+    if plan.scene.workload.host.loop is None or clock.response is None:
         return _simulate(plan, arrivals, average, how)
     memories: Memories = {}
-    brief = replace(how, energy=False, trace=False, observers=())
-    span = RISES * plan.scene.node.gpu.clock.response.rise
+    brief = replace(how, trace=False, observers=())
+    span = RISES * clock.response.rise
     for _ in range(MOST_TURNS):
         before = memories
-        run, memories = _simulated(plan, arrivals, average, brief, before)
+        run, turns = _simulated(plan, arrivals, average, brief, before)
+        memories = {key: calls[-1].memory for key, calls in turns.items()}
         span -= run.end
         if span < 0.0 or (before and _settled(before, memories)):
             break
+    if brief == how and _goes_alike(clock, turns, memories):
+        return run
     return _simulated(plan, arrivals, average, how, memories)[0]
 
 
 def _settled(before: Memories, behind: Memories) -> bool:
     """True if a turn leaves the clocks as it found them."""
     return all(abs(behind[key].factor - before[key].factor) < SETTLED for key in behind)
+
+
+def _goes_alike(clock: ClockSpec, turns: Turns, memories: Memories) -> bool:
+    """True if the next turn, behind *memories*, is that of *turns* again."""
+    how = clock.response
+    assert how is not None  # somebody remembers
+    return all(goes_alike(calls, memories[key], clock, how) for key, calls in turns.items())
 
 
 def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
@@ -209,8 +222,8 @@ def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Optio
 @uncollected()
 def _simulated(
     plan: Plan, arrivals: Arrivals, average: float | None, how: _Options, memories: Memories | None
-) -> tuple[Run, Memories]:
-    """A run, and what governors know behind it; *memories*: before it, None: no loop."""
+) -> tuple[Run, Turns]:
+    """A run, and what governors were asked in it; *memories*: before it, None: no loop."""
     node, workload = plan.scene.node, plan.scene.workload
     recorder = Recorder() if how.energy or how.trace else None
     clock = Clock()
@@ -243,7 +256,7 @@ def _simulated(
         if recorder is None or spans is None
         else _timeline(machine, recorder, held, spans),
     )
-    return made, machine.memories
+    return made, machine.turns
 
 
 def _stepped(clock: Clock, tasks: TaskRuns) -> int:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from c3sim.machine.follower import GRAIN, STEP, Follower, Memory, followed
+from c3sim.machine.follower import GRAIN, STEP, Follower, Memory, followed, goes_alike
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.parts import Clock, Response
 from c3sim.spec.reading.hardware import load_hardware
@@ -104,3 +104,33 @@ def test_a_long_gemm_behind_a_collective_loses_what_a_pause_gave_and_more():
     alone = simulate(node, serial(gemm=gemm)).task("gemm")
     behind = simulate(node, serial(reduce=reduce, gemm=gemm)).task("gemm")
     assert 1.05 < (behind.end - behind.start) / (alone.end - alone.start) < 1.13
+
+
+def turn_at_200_w(time: Time, memory: Memory | None) -> Follower:
+    """A turn of 80 ms that asks every 8 ms; the lag is nothing, so what was seen is forgotten."""
+    follower = time.follower(memory)
+    for step in range(11):
+        time.now = 8 * MS * step
+        follower.factor(lambda _: 200.0)
+    return follower
+
+
+def test_a_turn_goes_alike_behind_a_memory_that_passes_the_same_clock():
+    """Behind 250 W the clock stays full and the 250 W are forgotten after 1 ms; behind half the
+    clock it rises by a third in 10 ms, so it is not yet what it was 8 ms after the begin.
+    """
+    time = Time()
+    turn = turn_at_200_w(time, None).turn
+    assert turn[-1].memory.factor == 1.0
+    assert goes_alike(turn, Memory(1.0, 250.0, ((250.0, 1 * MS),)), CLOCK, RESPONSE)
+    assert not goes_alike(turn, Memory(0.5, 250.0, ((250.0, 1 * MS),)), CLOCK, RESPONSE)
+
+
+def test_a_turn_that_goes_alike_is_the_next_one_too():
+    """Behind its own end: another simulation of it would pass the same factors."""
+    time = Time()
+    memory = turn_at_200_w(time, None).turn[-1].memory
+    again = turn_at_200_w(Time(), memory).turn
+    first = turn_at_200_w(Time(), None).turn
+    assert goes_alike(first, memory, CLOCK, RESPONSE)
+    assert [call.passed for call in again] == [call.passed for call in first]
