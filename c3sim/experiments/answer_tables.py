@@ -1,15 +1,95 @@
-"""Tables of the answer of a study: facts, what each thing does alone, the order, the bands."""
+"""Tables of the study of C3: scenarios, strategies; and of its answer: facts, what each thing does
+alone, the order, the bands.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from c3sim.experiments.study import Row
+from c3sim.experiments.study import Row, StudyResult
 from c3sim.kit.grid import Table
-from c3sim.kit.text import percent
+from c3sim.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
 
 
-def answer_tables(answer: Row, title: str) -> list[Table | str]:
+def tables(found: StudyResult) -> list[Table | str]:
+    """Scenarios, strategies, remarks, and the answer where there is one."""
+    parts = [_scenarios_table(found), _strategies_table(found), "\n".join(_remarks(found))]
+    return [*parts, *(_answer_tables(found.answer, found.title) if "answer" in found else ())]
+
+
+def summary(found: StudyResult) -> list[Table | str]:
+    """Means as run, bands, published means, verdicts; of a run without a band means alone."""
+    if "answer" in found and found.answer.strategies:
+        return [_summary_table(found.answer, found.title), FRACTION_EXPLAINED]
+    columns = ["strategy", "mean_fraction_of_ideal % as as run", "mean_speedup x"]
+    lines = [
+        {"strategy": name, **each, "published": published_mean(found, name)}
+        for name, each in found.strategies.items()
+    ]
+    columns += ["published %"] * any(line["published"] is not None for line in lines)
+    title = f"{found.title}: mean fraction of ideal, {len(found.scenarios)} scenarios"
+    return [Table(title, lines, columns, FRACTION_EXPLAINED)]
+
+
+def _scenarios_table(found: StudyResult) -> Table:
+    """Shapes, isolated times and fractions of ideal of every scenario."""
+    columns = ["name as scenario", "class", "shape as GEMM", "collective", "bytes size as per GPU"]
+    columns += ["gemm_isolated_s ms as Tg", "comm_isolated_s ms as Tc", "fraction.* %0", "best"]
+    lines = []
+    for each in found.scenarios:
+        gemm, outcomes = each.gemm, each.strategies
+        best = max(outcomes, key=lambda name: outcomes[name].speedup, default=None)
+        line = {
+            "shape": f"{gemm['m']}, {gemm['n']}, {gemm['k']} {gemm['dtype']}",
+            "fraction": {name: one.fraction_of_ideal for name, one in outcomes.items()},
+            "best": best and f"{times(outcomes[best].speedup)} {best}",
+        }
+        lines.append({**each, **line})
+    note = f"Tg, Tc: the GEMM, and the collective on compute units, alone\n{FRACTION_EXPLAINED}"
+    return Table(f"{found.title}: fraction of ideal (%) per scenario", lines, columns, note)
+
+
+def _strategies_table(found: StudyResult) -> Table:
+    """Means of every strategy over the scenarios, beside published ones."""
+    columns = ["strategy", "mean_fraction_of_ideal %", "ratio_of_means %", "mean_own_fraction %"]
+    columns += ["mean_speedup x", "max_speedup x"]
+    columns += ["prior_band %0"] * ("facts" in found)
+    columns += ["band %0", "published %", "off %"]
+    lines = []
+    for name, each in found.strategies.items():
+        theirs, ours = published_mean(found, name), each.mean_fraction_of_ideal
+        off = None if theirs is None or ours is None else ours - theirs
+        lines.append({**each, "strategy": name, "published": theirs, "off": off})
+    note = (
+        "means over the scenarios; ratio of means: (mean speedup - 1) / (mean ideal speedup - 1)\n"
+        "band: 5 % to 95 % of what may have been otherwise; off: simulated less published"
+        f"\n{FRACTION_EXPLAINED}\n{OWN_EXPLAINED}"
+    )
+    if found.published.get("source"):
+        note += f"\npublished: {found.published['source']}"
+    title = f"{found.title}: strategies over {len(found.scenarios)} scenarios"
+    return Table(title, lines, columns, note)
+
+
+def published_mean(found: StudyResult, name: str) -> float | None:
+    """The published mean fraction of ideal of strategy *name*."""
+    value = (found.published.get("mean_fraction_of_ideal") or {}).get(name)
+    return None if value is None else float(value)
+
+
+def _remarks(found: StudyResult) -> Iterator[str]:
+    """The loss of the heuristics, and what the study is checked against."""
+    if "auto" in found:
+        auto = found.auto
+        chosen = ", ".join(f"{name} {count}x" for name, count in auto.chosen.items())
+        loss = f"loss {percent(auto.mean_loss)} % mean, {percent(auto.max_loss)} % at most"
+        best = f"best choice in {auto.best_in} of {auto.of} scenarios"
+        yield f"auto, from isolated times: {best}, {loss}; chose {chosen}"
+    if found.published.get("note"):
+        yield " ".join(str(found.published["note"]).split())
+
+
+def _answer_tables(answer: Row, title: str) -> list[Table | str]:
     """Tables: what was drawn, what isolated facts exclude, what each thing does alone, the order,
     and the band of each mean.
     """
@@ -33,7 +113,7 @@ def answer_tables(answer: Row, title: str) -> list[Table | str]:
     return [*parts, Table(f"{title}: the answer as a band", lines, columns, note)]
 
 
-def summary_table(answer: Row, title: str) -> Table:
+def _summary_table(answer: Row, title: str) -> Table:
     """Each mean as run, its band, the published one, a verdict; and what that says in all."""
     lines = [
         {"strategy": name, **band, "range": _ends([band.low, band.high])}

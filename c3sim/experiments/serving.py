@@ -126,7 +126,10 @@ BASE, BATCHED = "per_block", ("batched", "batched_pl")
 
 
 #: What a row shows of the serving of its case.
-SHOWN = {"model", "tensor_parallel", "layout", "load", "prompt_tokens", "output_tokens"}
+SHOWN = {
+    *("model", "tensor_parallel", "layout", "load", "hit_rate", "prompt_tokens", "output_tokens"),
+    *("requests", "arrivals_per_second"),
+}
 
 
 #: How published costs of copies name a method.
@@ -183,6 +186,33 @@ def row_of(case: ServingCase) -> Row:
             "latency": {name: first / run["ttft_s"]["mean"] for name, run in methods.items()},
             "throughput": {name: run["requests_per_s"] / served for name, run in methods.items()},
         },
+    )
+
+
+def best_beside(rows: Sequence[Row], published: Mapping[str, Any]) -> Row:
+    """A *published* speedup beside the largest one of batched copies, in the rows that it is about:
+    of latency one request, else many; and by which cases and blocks its low end is reached.
+    """
+    measure, low = published["of"], published["low"]
+
+    def best(row: Row) -> float:
+        return float(max(row.speedups[measure][name] for name in BATCHED))
+
+    about = [row for row in rows if (row.requests == 1) == (measure == "latency")]
+    reached = [row for row in about if best(row) >= low]
+    missed = [row for row in about if best(row) < low]
+    top = max(about, key=best, default=None)
+    return Row(
+        of=measure,
+        low=low,
+        high=published["high"],
+        text=published["text"],
+        simulated=None if top is None else best(top),
+        where=None if top is None else top.scenario,
+        cases=len(about),
+        reached=[row.scenario for row in reached],
+        reached_blocks=sorted({row.block_bytes for row in reached}),
+        missed_blocks=sorted({row.block_bytes for row in missed}),
     )
 
 

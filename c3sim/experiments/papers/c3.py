@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.experiments import answer_tables
 from c3sim.experiments.answer import answer_of
-from c3sim.experiments.answer_tables import answer_tables, most_of, summary_table
+from c3sim.experiments.answer_tables import most_of, published_mean
 from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
 from c3sim.experiments.claims import FIRST, SECOND, Claim, claim
 from c3sim.experiments.pairs import classify, isolated_pair
@@ -23,14 +24,14 @@ from c3sim.experiments.papers import sweep
 from c3sim.experiments.papers.sweep import auto_summary, strategy_means
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.experiments.subjects.isolated import characterise
-from c3sim.kit.grid import Table
 from c3sim.kit.panels import Panel, panel
-from c3sim.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
+from c3sim.kit.text import percent, times
 from c3sim.spec.study import Study
 
 WORTH = 20  # scenarios from which other processes pay: each has some twenty runs
 FLAGS = {"Q": FIRST, "S": SECOND}
 cases = sweep.cases
+tables, summary = answer_tables.tables, answer_tables.summary
 
 
 def row(case: Case, study: Study) -> Row:
@@ -75,74 +76,6 @@ def reduce(asked: Asked, cases: Sequence[Case], rows: list[Row]) -> Mapping[str,
     return {**known, "strategies": means, "scenarios": scenarios, **more}
 
 
-def tables(found: StudyResult) -> list[Table | str]:
-    columns = ["name as scenario", "class", "shape as GEMM", "collective", "bytes size as per GPU"]
-    columns += ["gemm_isolated_s ms as Tg", "comm_isolated_s ms as Tc", "fraction.* %0", "best"]
-    lines = []
-    for each in found.scenarios:
-        gemm, outcomes = each.gemm, each.strategies
-        best = max(outcomes, key=lambda name: outcomes[name].speedup, default=None)
-        line = {
-            "shape": f"{gemm['m']}, {gemm['n']}, {gemm['k']} {gemm['dtype']}",
-            "fraction": {name: one.fraction_of_ideal for name, one in outcomes.items()},
-            "best": best and f"{times(outcomes[best].speedup)} {best}",
-        }
-        lines.append({**each, **line})
-    note = f"Tg, Tc: the GEMM, and the collective on compute units, alone\n{FRACTION_EXPLAINED}"
-    title = f"{found.title}: fraction of ideal (%) per scenario"
-    parts: list[Table | str] = [Table(title, lines, columns, note)]
-    columns = ["strategy", "mean_fraction_of_ideal %", "ratio_of_means %", "mean_own_fraction %"]
-    columns += ["mean_speedup x", "max_speedup x"]
-    columns += ["prior_band %0"] * ("facts" in found)
-    columns += ["band %0", "published %", "off %"]
-    lines = []
-    for name, each in found.strategies.items():
-        theirs, ours = _published(found, name), each.mean_fraction_of_ideal
-        off = None if theirs is None or ours is None else ours - theirs
-        lines.append({**each, "strategy": name, "published": theirs, "off": off})
-    note = (
-        "means over the scenarios; ratio of means: (mean speedup - 1) / (mean ideal speedup - 1)\n"
-        "band: 5 % to 95 % of what may have been otherwise; off: simulated less published"
-        f"\n{FRACTION_EXPLAINED}\n{OWN_EXPLAINED}"
-    )
-    if found.published.get("source"):
-        note += f"\npublished: {found.published['source']}"
-    title = f"{found.title}: strategies over {len(found.scenarios)} scenarios"
-    parts += [Table(title, lines, columns, note), "\n".join(_remarks(found))]
-    return [*parts, *(answer_tables(found.answer, found.title) if "answer" in found else ())]
-
-
-def summary(found: StudyResult) -> list[Table | str]:
-    """Means as run, bands, published means, verdicts; of a run without a band means alone."""
-    if "answer" in found and found.answer.strategies:
-        return [summary_table(found.answer, found.title), FRACTION_EXPLAINED]
-    columns = ["strategy", "mean_fraction_of_ideal % as as run", "mean_speedup x"]
-    lines = [
-        {"strategy": name, **each, "published": _published(found, name)}
-        for name, each in found.strategies.items()
-    ]
-    columns += ["published %"] * any(line["published"] is not None for line in lines)
-    title = f"{found.title}: mean fraction of ideal, {len(found.scenarios)} scenarios"
-    return [Table(title, lines, columns, FRACTION_EXPLAINED)]
-
-
-def _published(found: StudyResult, name: str) -> float | None:
-    value = (found.published.get("mean_fraction_of_ideal") or {}).get(name)
-    return None if value is None else float(value)
-
-
-def _remarks(found: StudyResult) -> Iterator[str]:
-    """The loss of the heuristics, and what the study is checked against."""
-    if "auto" in found:
-        auto = found.auto
-        chosen = ", ".join(f"{name} {count}x" for name, count in auto.chosen.items())
-        loss = f"loss {percent(auto.mean_loss)} % mean, {percent(auto.max_loss)} % at most"
-        best = f"best choice in {auto.best_in} of {auto.of} scenarios"
-        yield f"auto, from isolated times: {best}, {loss}; chose {chosen}"
-    if found.published.get("note"):
-        yield " ".join(str(found.published["note"]).split())
-
-
 def claims(found: StudyResult) -> Iterator[Claim]:
     """Means with their bands, speedups, isolated behaviour."""
     flags = found.published.get("flags", {})
@@ -182,7 +115,7 @@ def panels(found: StudyResult) -> list[Panel]:
     for name, each in found.strategies.items():
         mean = each.mean_fraction_of_ideal
         line = {"strategy": name, "mean": {series: mean or 0.0}, "notes": percent(mean)}
-        ends = {"known": {series: _published(found, name)}, "band": {series: each.get("band")}}
+        ends = {"known": {series: published_mean(found, name)}, "band": {series: each.get("band")}}
         means.append({**line, **ends})
     scenarios = [
         {

@@ -23,10 +23,9 @@ from typing import Any
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
-from c3sim.experiments.subjects.beside import Beside, effort_beside
+from c3sim.experiments.subjects.beside import effort_beside, row_of
 from c3sim.kit.grid import Table, tables_by, titled
 from c3sim.kit.panels import Panel, panels_by
-from c3sim.models.hierarchy import plan_collective
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy
 from c3sim.spec.study import Range, Study
@@ -61,24 +60,7 @@ def effort(_: Asked, cases: Sequence[Case]) -> tuple[Effort, int]:
 
 
 def row(case: Case, _: Study) -> Row:
-    gemm, collective = gemm_of(case)[1], collective_of(case)[1]
-    both = Beside(case.node, gemm, collective)
-    unpinned = collective.model_copy(update={"channels": None})
-    default = plan_collective(case.node, unpinned).channels
-    beside, bandwidth = both.gemm_time(), both.bytes_per_gpu / both.collective_time()
-    return Row(
-        node=case.node.name,
-        gemm=case.label or case.name.split(",")[0],
-        collective=collective.op,
-        channels=collective.channels or default,
-        default_channels=default,
-        gemm_alone_s=both.gemm_alone / both.gemm.repeat,
-        gemm_beside_s=beside / both.gemm.repeat,
-        gemm_slowdown=beside / both.gemm_alone,
-        bandwidth_alone_bytes_per_s=both.bytes_per_gpu / both.collective_alone,
-        bandwidth_beside_bytes_per_s=bandwidth,
-        gemm_loss_s_per_gb=1e9 * max(0.0, 1.0 - both.gemm_alone / beside) / bandwidth,
-    )
+    return row_of(case)
 
 
 def reduce(asked: Asked, _: Sequence[Case], rows: list[Row]) -> Mapping[str, Any]:

@@ -10,14 +10,20 @@ took as long as pcpy: what it does per byte, not from being slower.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median, quantiles
 from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.claims import Claim, claim
 from c3sim.experiments.study import Asked, Row, StudyResult
-from c3sim.experiments.subjects.programs import beside, energies, intervals_of, row_of
+from c3sim.experiments.subjects.programs import (
+    beside,
+    energies,
+    errors_of,
+    intervals_of,
+    row_of,
+    saver,
+)
 from c3sim.kit.grid import Table, remarks, tables_by
 from c3sim.kit.panels import Panel, panel, panels_by
 from c3sim.spec.study import Study
@@ -37,7 +43,7 @@ def reduce(asked: Asked, cases: Sequence[Case], found: list[Row]) -> Mapping[str
     published = asked.published(node)
     rows = [_timed(each, published.get("speedup", {})) for each in found]
     by_size = {each.phases.size_bytes: each.phases for each in found}
-    errors = _errors(rows, published.get("calibration_bytes", ()))
+    errors = errors_of(rows, published.get("calibration_bytes", ()))
     return {
         "rows": rows,
         "phases": [by_size[size] for size in sorted(by_size)],
@@ -66,20 +72,6 @@ def _timed(found: Row, speedups: Mapping[str, Any]) -> Row:
     )
 
 
-def _errors(rows: Sequence[Row], calibration_bytes: Sequence[int]) -> Row | None:
-    """Absolute relative errors of speedups, but at the sizes from which parameters were taken."""
-    errors = [
-        abs(row.speedups[name] / theirs - 1)
-        for row in rows
-        if row.size_bytes not in calibration_bytes
-        for name, theirs in row.published.items()
-    ]
-    if len(errors) < 2:
-        return None
-    p90 = quantiles(errors, n=10, method="inclusive")[-1]
-    return Row(of=len(errors), median=median(errors), p90=p90, max=max(errors))
-
-
 def tables(found: StudyResult) -> list[Table | str]:
     shares = ["control %0", "schedule %0", "copy %0", "sync %0"]
     columns = ["size_bytes size as size", *shares, "published > as published (%)"]
@@ -93,10 +85,8 @@ def tables(found: StudyResult) -> list[Table | str]:
     parts += tables_by(where + ": speedup over pcpy", found.rows, columns, note)
     columns = ["size_bytes size as size", "rccl.power_w_per_gpu W as rccl"]
     columns += ["rccl.energy_per_byte nJ/B as rccl", "variants.*.power_w_per_gpu W"]
-    columns += [
-        "variants.*.energy_per_byte nJ/B",
-        "variants.pcpy.over_rccl.power.saving % as saved",
-    ]
+    columns += ["variants.*.energy_per_byte nJ/B"]
+    columns += ["variants.pcpy.over_rccl.power.saving % as saved"]
     measured = found.energy.measured
     known = f"power was measured: {measured}" if measured else "no power was measured on this node"
     note = f"mean power of a GPU, idle power included; {known}"
@@ -112,7 +102,7 @@ def tables(found: StudyResult) -> list[Table | str]:
 
 
 def claims(found: StudyResult) -> Iterator[Claim]:
-    """Ratios of times: decided by both sides at both ends of the sizes. Power: by the component."""
+    """Ratios of times: decided by both sides at both ends of sizes. Power: by the component."""
     for each in found.claims:
         yield claim(each.what, each.simulated, each.published, decides=each.decides)
     power = found.energy.get("published") or {}
@@ -124,24 +114,12 @@ def claims(found: StudyResult) -> Iterator[Claim]:
             what = f"{each.collective}, {each.variant}: power saved over "
             ends = None if saving["low"] is None else (saving["low"], saving["high"])
             where = "compute units" if over_rccl else "pcpy"
-            more: dict[str, Any] = {"unit": "%", "band": ends, "decides": _component(found, each)}
+            more: dict[str, Any] = {
+                "unit": "%",
+                "band": ends,
+                "decides": saver(found.energy.rows, each),
+            }
             yield claim(what + where, saving["saving"], theirs, **more)
-
-
-def _component(found: StudyResult, of: Row) -> str:
-    """The component that saves most power, over what *of* is compared with; largest buffer."""
-    rows = [row for row in found.energy.rows if row.collective == of.collective]
-    row = max(rows, key=lambda each: each.size_bytes)
-    mine = row.variants[of.variant]
-    other = row.rccl if of.variant == "pcpy" else row.variants["pcpy"]
-
-    def watts(each: Row, name: str) -> float:
-        """Per GPU."""
-        return float(each.energy.get(name, 0.0) / each.energy_j * each.power_w_per_gpu)
-
-    saved = {name: watts(other, name) - watts(mine, name) for name in other.energy}
-    most = max(saved, key=lambda name: abs(saved[name]))
-    return f"{most}: {saved[most]:+.0f} of {other.power_w_per_gpu:.0f} W"
 
 
 def panels(found: StudyResult) -> list[Panel]:

@@ -13,81 +13,44 @@ from functools import partial
 from typing import Any
 
 from c3sim.evaluation.effort import Effort
+from c3sim.experiments import serving
 from c3sim.experiments.claims import Claim
-from c3sim.experiments.serving import (
-    BASE,
-    BATCHED,
-    SHOWN,
-    ServingCase,
-    copy_cost,
-    effort_of_serving,
-    forget,
-    row_of,
-    serving_cases,
-)
-from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.serving import BASE, BATCHED, ServingCase
+from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.kit.grid import Table
 from c3sim.kit.panels import Panel, panel
 from c3sim.kit.text import size, times
 from c3sim.spec.study import Study
 
-SHOWN |= {"hit_rate", "requests", "arrivals_per_second"}
 WORTH = 10_000  # cases of one node and model share what they have simulated
 
 
 def cases(asked: Asked) -> list[ServingCase]:
-    return serving_cases(asked.study, asked.options.node)
+    return serving.serving_cases(asked.study, asked.options.node)
 
 
 def effort(asked: Asked, cases: Sequence[ServingCase]) -> tuple[Effort, int]:
-    return Effort.mean(effort_of_serving(case.serving) for case in cases), len(cases)
+    return Effort.mean(serving.effort_of_serving(case.serving) for case in cases), len(cases)
 
 
 def row(case: ServingCase, _: Study) -> Row:
-    return row_of(case)
+    return serving.row_of(case)
 
 
 def reduce(asked: Asked, cases: Sequence[ServingCase], rows: list[Row]) -> Mapping[str, Any]:
-    forget()
+    serving.forget()
     node = cases[0].node
     published = asked.published(node)
     reported = published.get("copy_costs", ())
     sizes = {row.block_bytes for row in rows} | {entry["bytes"] for entry in reported}
     one = node.model_copy(update={"gpus": 1})
-    cost = partial(copy_cost, one, cases[0].serving.gather_workgroups, reported)
+    cost = partial(serving.copy_cost, one, cases[0].serving.gather_workgroups, reported)
     return {
         "rows": rows,
         "copies": [cost(size) for size in sorted(sizes)],
-        "claims": [_claim(rows, claim) for claim in published.get("claims", ())],
+        "claims": [serving.best_beside(rows, claim) for claim in published.get("claims", ())],
         "published": published,
     }
-
-
-def _claim(rows: Sequence[Row], published: Mapping[str, Any]) -> Row:
-    """A *published* speedup beside the largest one of batched copies, in the rows that it is about:
-    of latency one request, else many; and by which cases and blocks its low end is reached.
-    """
-    measure, low = published["of"], published["low"]
-
-    def best(row: Row) -> float:
-        return float(max(row.speedups[measure][name] for name in BATCHED))
-
-    about = [row for row in rows if (row.requests == 1) == (measure == "latency")]
-    reached = [row for row in about if best(row) >= low]
-    missed = [row for row in about if best(row) < low]
-    top = max(about, key=best, default=None)
-    return Row(
-        of=measure,
-        low=low,
-        high=published["high"],
-        text=published["text"],
-        simulated=None if top is None else best(top),
-        where=None if top is None else top.scenario,
-        cases=len(about),
-        reached=[row.scenario for row in reached],
-        reached_blocks=sorted({row.block_bytes for row in reached}),
-        missed_blocks=sorted({row.block_bytes for row in missed}),
-    )
 
 
 def tables(found: StudyResult) -> list[Table | str]:
@@ -132,14 +95,10 @@ def _reached(claim: Row) -> str:
 def _why(found: StudyResult) -> Iterator[str]:
     """The bounds of the speedups, and the time that prelaunch takes off a fetch."""
     used = {row.block_bytes for row in found.rows}
-    ratios = (
-        f"{times(row.per_copy_s[BASE] / row.per_copy_s['batched'])} with {size(row.bytes)}"
-        for row in found.copies
-        if row.bytes in used
-    )
+    gains = [f"{_gain(row)} with {size(row.bytes)}" for row in found.copies if row.bytes in used]
     yield (
         "why: a batch takes the waiting of one copy for the other away, not the read of host memory"
-        f" and the link, so a fetch becomes at most {', '.join(ratios)} blocks faster; the rest of"
+        f" and the link, so a fetch becomes at most {', '.join(gains)} blocks faster; the rest of"
         " the time to first token stays"
     )
     fetches = [[row.methods[name].fetch_s for name in BATCHED] for row in found.rows]
@@ -155,17 +114,20 @@ def _why(found: StudyResult) -> Iterator[str]:
         yield f"published: {found.published['source']}; {how}"
 
 
+def _gain(copy: Row) -> str:
+    """A copy of a block one by one over one in a batch."""
+    return times(copy.per_copy_s[BASE] / copy.per_copy_s["batched"])
+
+
 def claims(found: StudyResult) -> Iterator[Claim]:
+    gains = {copy.bytes: _gain(copy) for copy in found.copies}
+    blocks = {row.scenario: row.block_bytes for row in found.rows}
     for each in found.claims:
-        where = f"{each.of}: {each.text}; here at most"
-        of = next((row for row in found.rows if row.scenario == each.where), None)
-        copies = {row.bytes: row.per_copy_s for row in found.copies}
-        more: dict[str, Any] = {}
-        if of is not None:
-            of_copy = copies[of.block_bytes]
-            ratio = times(of_copy[BASE] / of_copy["batched"])
-            more["decides"] = f"{of.scenario}: a copy of {size(of.block_bytes)} in a batch, {ratio}"
-        yield Claim(what=where, ours=each.simulated, low=each.low, high=each.high, **more)
+        what, more = f"{each.of}: {each.text}; here at most", dict[str, Any]()
+        if each.where is not None:
+            block = blocks[each.where]
+            more["decides"] = f"{each.where}: a copy of {size(block)} in a batch, {gains[block]}"
+        yield Claim(what=what, ours=each.simulated, low=each.low, high=each.high, **more)
 
 
 def panels(found: StudyResult) -> list[Panel]:
@@ -175,17 +137,12 @@ def panels(found: StudyResult) -> list[Panel]:
     drawn = [panel(title, found.copies, *columns, known=known, log=True)]
     for measure, many in (("latency", False), ("throughput", True)):
         rows = [row for row in found.rows if (row.requests > 1) == many]
-        rates = sorted({row.hit_rate for row in rows})
-        lines = grouped(
-            rows, lambda row: f"{row.label}, {size(row.block_bytes)}, {row.prompt_tokens}"
-        )
-        series = {}
-        for name, of in lines.items():
-            best = {row.hit_rate: row.speedups[measure]["batched_pl"] for row in of}
-            series[name] = [best.get(rate) for rate in rates]
+        lines: dict[float, dict[str, float]] = {row.hit_rate: {} for row in rows}
+        for row in rows:
+            name = f"{row.label}, {size(row.block_bytes)}, {row.prompt_tokens}"
+            lines[row.hit_rate][name] = row.speedups[measure]["batched_pl"]
+        hits = [{"hit": f"{rate:.0%}", "gain": lines[rate]} for rate in sorted(lines)]
         levels = {f"published {c.text}": c.high for c in found.claims if c.of == measure}
         title = f"{measure}: batched_pl over per_block, by hit rate"
-        hits = [f"{rate:.0%}" for rate in rates]
-        if rows:
-            drawn.append(Panel(title=title, unit="x", x=hits, series=series, levels=levels))
+        drawn += [panel(title, hits, "hit", "gain.* x", levels=levels)] if rows else []
     return drawn

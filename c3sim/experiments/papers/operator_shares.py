@@ -1,10 +1,7 @@
 """Kind ``operator_shares``: where does the time of an iteration go, operator by operator, and how
 does that move with the model's size, precision and parallelism?
 
-A class of operators has the time in which it runs, communication that in which nothing else does,
-so the shares of an iteration add up to 1 of *kernels_s*; iteration_s = kernels_s + idle_s. Where
-the host's launches take longest (*host_bound*), shares are those of the same iteration as a graph:
-kernels that wait for the host would let communication run by itself.
+Shares (:mod:`c3sim.experiments.subjects.shares`) add up to 1 of *kernels_s*.
 
 A published claim is *of* one of these, in one *configuration*, or between it and the one *beside*:
 
@@ -25,7 +22,7 @@ from c3sim.evaluation.effort import Effort
 from c3sim.experiments.claims import Claim
 from c3sim.experiments.iterations import IterationCase, effort_of_one, iteration_cases
 from c3sim.experiments.study import Asked, Row, StudyResult
-from c3sim.iterations.result import IterationResult
+from c3sim.experiments.subjects.shares import row_of
 from c3sim.kit.grid import Table, remarks, tables_by
 from c3sim.kit.panels import Panel, panels_by
 from c3sim.spec.study import Study
@@ -49,7 +46,6 @@ FIGURES: Mapping[str, Callable[[Row, Row, str], float]] = {
     ),
     "change": lambda row, other, classes: share(row, classes) - share(other, classes),
 }
-
 OF_CLASSES = ("share", "speedup", "change")
 
 
@@ -62,34 +58,7 @@ def effort(asked: Asked, cases: Sequence[IterationCase]) -> tuple[Effort, int]:
 
 
 def row(case: IterationCase, _: Study) -> Row:
-    whole = result = case.run()
-    if whole.host_bound:
-        result = case.with_fields(launch="graph").run()
-    seconds = {name: each.busy_s for name, each in result.overlap.classes.items()}
-    seconds["communication"] = result.overlap.classes["communication"].exposed_s
-    kernels = sum(seconds.values())
-    shares = {name: time / kernels for name, time in seconds.items()}
-    return Row(
-        configuration=case.name,
-        node=case.node.name,
-        gpus=case.node.ranks,
-        iteration_s=whole.wall_s,
-        kernels_s=kernels,
-        idle_s=max(0.0, whole.wall_s - kernels),
-        shares=shares,
-        attention_gemm_share=shares["attention"] * _gemms_of_attention(result),
-        host_bound=whole.host_bound,
-        memory_bytes=result.memory_bytes,
-        fits=result.fits,
-    )
-
-
-def _gemms_of_attention(result: IterationResult) -> float:
-    """Part of attention's time that its batched GEMMs take, of the layers that were simulated."""
-    tasks = [task for task in result.tasks.values() if task.detail["operator"] == "attention"]
-    whole = sum(task.end_s - task.start_s for task in tasks)
-    gemms = sum(task.end_s - task.start_s for task in tasks if task.kind == "gemm")
-    return gemms / whole if whole else 0.0
+    return row_of(case)
 
 
 def reduce(asked: Asked, _: Sequence[IterationCase], rows: list[Row]) -> Mapping[str, Any]:
@@ -149,12 +118,11 @@ def claims(found: StudyResult) -> Iterator[Claim]:
         where = each.configuration + (f" / {each.beside}" if "beside" in each else "")
         for node, ours in each.simulated.items():
             what = f"{each.text}: {where}, {node}"
-            ends = {"low": low, "high": each.high}
+            ends = {"low": low, "high": each.high, "standing": each.standing}
             why, wanted = decides[node, each.configuration], [each.low, each.high]
             if each.of == "share" and None not in wanted:
                 why = f"{_needed(ours, wanted)}{why}"
-            more = {"standing": each.standing, "decides": why}
-            yield Claim(what=what, ours=ours, unit=unit, **more, **ends)
+            yield Claim(what=what, ours=ours, unit=unit, decides=why, **ends)
 
 
 def _needed(ours: float, wanted: Sequence[float]) -> str:

@@ -10,6 +10,7 @@
     pieces           a GEMM and a collective of which one feeds the other, under every schedule
     policies         tasks that keep, stream or bypass caches
     programs         command programs of DMA engines: times, phases, energies
+    shares           where the time of an iteration goes, by class of operators
     variants         a collective by every DMA variant beside a GEMM
 
 They must not know what is concluded from their runs.

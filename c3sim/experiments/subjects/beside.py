@@ -10,6 +10,9 @@ from __future__ import annotations
 from math import ceil
 
 from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.experiments.cases import Case, collective_of, gemm_of
+from c3sim.experiments.study import Row
+from c3sim.models.hierarchy import plan_collective
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
@@ -77,6 +80,28 @@ class Beside:
         workload = Workload(schema_version=1, name="beside", tasks=tasks)
         run = run_once(self.node, workload, energy=False)
         return {name: run.task(name) for name in tasks}
+
+
+def row_of(case: Case) -> Row:
+    """Times and bus bandwidths of the GEMM and the collective of *case*, alone and beside."""
+    gemm, collective = gemm_of(case)[1], collective_of(case)[1]
+    both = Beside(case.node, gemm, collective)
+    unpinned = collective.model_copy(update={"channels": None})
+    default = plan_collective(case.node, unpinned).channels
+    beside, bandwidth = both.gemm_time(), both.bytes_per_gpu / both.collective_time()
+    return Row(
+        node=case.node.name,
+        gemm=case.label or case.name.split(",")[0],
+        collective=collective.op,
+        channels=collective.channels or default,
+        default_channels=default,
+        gemm_alone_s=both.gemm_alone / both.gemm.repeat,
+        gemm_beside_s=beside / both.gemm.repeat,
+        gemm_slowdown=beside / both.gemm_alone,
+        bandwidth_alone_bytes_per_s=both.bytes_per_gpu / both.collective_alone,
+        bandwidth_beside_bytes_per_s=bandwidth,
+        gemm_loss_s_per_gb=1e9 * max(0.0, 1.0 - both.gemm_alone / beside) / bandwidth,
+    )
 
 
 def effort_beside(node: Node, gemm: Gemm, collective: Collective) -> Effort:

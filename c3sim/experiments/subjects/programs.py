@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
-from statistics import mean
+from statistics import mean, median, quantiles
 from typing import Any, NamedTuple
 
 from c3sim.evaluation.strategies.dma_variants import variants, with_variants
@@ -157,6 +157,24 @@ def _large(rows: Sequence[Row], smallest: float) -> list[Row]:
     ]
 
 
+def saver(rows: Sequence[Row], of: Row) -> str:
+    """The component that saves most power where *of* moves the largest buffer of *rows*: over
+    compute units for pcpy, over pcpy for others.
+    """
+    same = [row for row in rows if row.collective == of.collective]
+    row = max(same, key=lambda each: int(each.size_bytes))
+    mine = row.variants[of.variant]
+    other = row.rccl if of.variant == "pcpy" else row.variants["pcpy"]
+
+    def watts(each: Row, name: str) -> float:
+        """Per GPU."""
+        return float(each.energy.get(name, 0.0) / each.energy_j * each.power_w_per_gpu)
+
+    saved = {name: watts(other, name) - watts(mine, name) for name in other.energy}
+    most = max(saved, key=lambda name: abs(saved[name]))
+    return f"{most}: {saved[most]:+.0f} of {other.power_w_per_gpu:.0f} W"
+
+
 def phases(node: Node, size: int) -> Row:
     """Shares of one copy of *size* bytes by phase. The program that measures them: a timestamp
     before and after the copy, then the atomic that the host waits for.
@@ -249,6 +267,20 @@ def _ends(row: Mapping[str, Any], ratio: Ratio) -> str:
     """Both sides of *ratio* at the size of *row*."""
     times = (f"{row[side].time_us:.3g}" for side in (ratio.over, ratio.under))
     return f"{size(row['bytes'])}: {' over '.join(times)} us"
+
+
+def errors_of(rows: Sequence[Row], calibration_bytes: Sequence[int]) -> Row | None:
+    """Absolute relative errors of speedups, but at the sizes from which parameters were taken."""
+    errors = [
+        abs(row.speedups[name] / theirs - 1)
+        for row in rows
+        if row.size_bytes not in calibration_bytes
+        for name, theirs in row.published.items()
+    ]
+    if len(errors) < 2:
+        return None
+    p90 = quantiles(errors, n=10, method="inclusive")[-1]
+    return Row(of=len(errors), median=median(errors), p90=p90, max=max(errors))
 
 
 def row_of(case: Case) -> Row:
