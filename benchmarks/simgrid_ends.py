@@ -17,8 +17,8 @@ import json
 import sys
 from time import process_time
 
-from flow_sets import flow_set
-from simgrid import ActivitySet, Comm, Engine, LinkInRoute
+from flow_sets import FlowSet, flow_set
+from simgrid import ActivitySet, Comm, Engine, Host, LinkInRoute, NetZone
 
 CONFIG = (
     "network/model:raw",
@@ -31,10 +31,8 @@ CONFIG = (
 )
 
 
-def main(kind: str, flows: int, rounds: int, how: str) -> None:
-    chosen = flow_set(kind, flows, rounds)
-    engine = Engine(["simgrid", "--log=root.thres:error", *(f"--cfg={entry}" for entry in CONFIG)])
-    zone = engine.netzone_root
+def hosts_of(zone: NetZone, chosen: FlowSet) -> list[tuple[Host, Host]]:
+    """Two hosts for each flow, which meets the links that it uses."""
     links = []
     for index, capacity in enumerate(chosen.capacities):
         link = zone.add_link(f"link{index}", capacity)
@@ -46,6 +44,21 @@ def main(kind: str, flows: int, rounds: int, how: str) -> None:
         zone.add_route(*pair, [links[index] for index in uses], False)
         pairs.append(pair)
     zone.seal()
+    return pairs
+
+
+def seconds_of(engine: Engine, chosen: FlowSet) -> float:
+    """Seconds of CPU from the moment at which all flows have started."""
+    engine.run_until(chosen.all_started)
+    begin = process_time()
+    engine.run()
+    return process_time() - begin
+
+
+def main(kind: str, flows: int, rounds: int, how: str) -> None:
+    chosen = flow_set(kind, flows, rounds)
+    engine = Engine(["simgrid", "--log=root.thres:error", *(f"--cfg={entry}" for entry in CONFIG)])
+    pairs = hosts_of(engine.netzone_root, chosen)
     ends: list[list[float]] = [[] for _ in range(flows)]
     going: dict[Comm, int] = {}
 
@@ -77,10 +90,7 @@ def main(kind: str, flows: int, rounds: int, how: str) -> None:
             host.add_actor(f"actor{flow}", wait_for_own, flow)
     else:
         pairs[0][0].add_actor("actor", wait_for_any if how == "set" else wait_for_none)
-    engine.run_until(chosen.all_started)
-    begin = process_time()
-    engine.run()
-    seconds = process_time() - begin
+    seconds = seconds_of(engine, chosen)
     if how == "after":
         for comm, flow in going.items():
             ends[flow].append(comm.finish_time)

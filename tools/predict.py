@@ -124,32 +124,16 @@ def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
         if variant.startswith("dma") and op in ("reduce_scatter", "all_reduce"):
             continue
         m, n, k = map(int, shape.split("x"))
-        collective: dict[str, Any] = {
-            "kind": "collective",
-            "op": op,
-            "size": size_bytes,
-            "backend": backend,
-        }
+        collective, streams, host = _varied(variant)
+        collective = {"op": op, "size": size_bytes, "backend": backend, **collective}
         gemm: dict[str, Any] = {"kind": "gemm", "m": m, "n": n, "k": k, "library": library}
-        streams: dict[str, Any] = {}
-        host: dict[str, Any] = {}
-        order = ["gemm", "collective"]
-        if variant.startswith("channels"):
-            collective["channels"] = int(variant[8:])
-        elif variant == "priority_first":
-            streams["collective"] = {"priority": 1}
-            order.reverse()
-        elif variant.startswith("dma"):
-            collective["backend"] = "dma"
-            host["prelaunched"] = True
-            if variant == "dma_pull":
-                collective["direction"] = "pull"
         if part:
             streams.setdefault("collective", {})["compute_units"] = f"0-{part - 1}"
             streams["gemm"] = {"compute_units": f"{part}-{last}"}
-        tasks = {"gemm": gemm, "collective": collective}
+        tasks = {"gemm": gemm, "collective": {"kind": "collective", **collective}}
         for name in streams:
             tasks[name]["stream"] = name
+        order = ["gemm", "collective"] if variant != "priority_first" else ["collective", "gemm"]
         yield {
             "schema": 1,
             "name": f"{shape} beside {op} {text_of(size_bytes)}, {variant}",
@@ -157,6 +141,18 @@ def workloads(words: list[str], node: Node) -> Iterator[dict[str, Any]]:
             "streams": streams,
             "host": {**host, "order": order},
         }
+
+
+def _varied(variant: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Fields of the collective, streams and host of *variant*."""
+    if variant.startswith("channels"):
+        return {"channels": int(variant[8:])}, {}, {}
+    if variant == "priority_first":
+        return {}, {"collective": {"priority": 1}}, {}
+    if variant.startswith("dma"):
+        pull = {"direction": "pull"} if variant == "dma_pull" else {}
+        return {"backend": "dma", **pull}, {}, {"prelaunched": True}
+    return {}, {}, {}
 
 
 def us(seconds: float, digits: int = 2) -> float:

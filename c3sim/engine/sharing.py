@@ -75,8 +75,7 @@ def fill(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
     heap = [(left[c] / slope[c], c) for c in users if left[c] < math.inf]
     heapify(heap)
     capped = [(cap / weight, i) for i, (weight, cap, _) in enumerate(demands) if cap < math.inf]
-    capped.sort()
-    capped.reverse()
+    capped.sort(reverse=True)
 
     rates = [_RISING] * len(demands)
     rising = len(demands)

@@ -60,35 +60,13 @@ def plan_phase(
     """
     whole, span = span_of(node, None), span_of(node, group_of(node, task))
     group = span.inside if span.inside != whole.inside and level != "rail" else None
-    library = node.collective_library(task.backend)
     ranks = ranks_of(span, level, algorithm)
-    wire, rules = library.protocols[protocol], library.channels
+    wire = node.collective_library(task.backend).protocols[protocol]
     counts = COUNTS[task.op, algorithm](ranks.count)
     sent = counts.sent * (task.size / ranks.count)
-    channels, evenness = channels_of(library, task), 1.0
-    if task.channels is None and algorithm == "ring" and wire.ring_parts is not None:
-        passes = 2 if task.op == "all_reduce" else 1
-        channels = channels_by_size(wire.ring_parts, channels, ranks.count, task.size, passes)
-    connections = in_turn = rounds(task.op, algorithm, ranks.count)
-    if algorithm == "direct" and rules.peer_channels is not None:
-        dealt = deal(rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1))
-        channels, evenness = dealt.channels, dealt.evenness
-        if rules.peer_channels.rounds == "parts":
-            in_turn = dealt.rounds
-    paths, lanes, link_rate = _links(node, library, wire, ranks, algorithm, group)
-    longer = 0.0
-    if ranks.over_nics:
-        message = sent * ranks.over_nics / counts.steps
-        busy, longer = _posting(node, task, channels)
-        nic = _nic_rate(node, wire, ranks, span, message, busy)
-        link_rate = min(link_rate, nic / ranks.over_nics / lanes)
-    primitives = _primitives(node, library, task, algorithm, ranks, wire.efficiency * evenness)
-    per_cycle = _bytes_per_cycle(library, task.op, algorithm)
-    if algorithm == "switch" and library.switch_reduction is not None:
-        per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
-    elif algorithm in SHOTS:
-        primitives = shot_primitives(node.gpu, algorithm, ranks.count)
-    channel = per_cycle * node.gpu.clock.maximum * wire.efficiency * evenness
+    channels, evenness, in_turn = _dealt(node, task, algorithm, protocol, ranks, sent)
+    paths, lanes, link_rate = _links(node, task, wire, ranks, algorithm, group)
+    channel, primitives = _channel(node, task, algorithm, ranks, wire.efficiency * evenness)
     plan = PhasePlan(
         op=task.op,
         algorithm=algorithm,
@@ -96,38 +74,111 @@ def plan_phase(
         level=level,
         channels=channels,
         sent=sent,
-        reads=counts.reads / counts.sent + ranks.over_nics,
-        writes=counts.writes / counts.sent + ranks.over_nics,
+        reads=counts.reads / counts.sent,
+        writes=counts.writes / counts.sent,
         paths=paths,
         lanes=lanes,
         per_link=ceil(channels / lanes),
-        channel_rate=1.0 / sum(time for time, _ in primitives) if primitives else channel,
+        channel_rate=channel,
         link_rate=link_rate,
-        connections=connections,
-        saturation_exponent=(
-            rules.direct_link_saturation_exponent
-            if algorithm in STRAIGHT
-            else rules.link_saturation_exponent
-        ),
-        network=ranks.over_nics / wire.efficiency,
-        peers=ranks.peers,
+        connections=rounds(task.op, algorithm, ranks.count),
+        saturation_exponent=_saturation(node.collective_library(task.backend), algorithm),
         group=group,
         span=span if span != whole else None,
-        by_nic=ranks.over_nics,
         primitives=primitives,
     )
-    piece = min(library.slice_bytes, sent / (counts.steps * channels * library.min_slices))
-    slices = 1 if primitives and algorithm != "tree" else counts.steps + 1
-    slices = 0 if algorithm in SHOTS else slices
+    plan = _between_nodes(plan, node, task, ranks, span) if ranks.over_nics else plan
+    return _timed(plan, node, task, ranks, span, in_turn, launch)
+
+
+def _between_nodes(
+    plan: PhasePlan, node: Node, task: Collective, ranks: Ranks, span: Span
+) -> PhasePlan:
+    """*plan* with what goes over NICs, which read and write memory too."""
+    wire, share = node.collective_library(task.backend).protocols[plan.protocol], ranks.over_nics
+    busy, _ = _posting(node, task, plan.channels)
+    steps = COUNTS[task.op, plan.algorithm](ranks.count).steps
+    nic = _nic_rate(node, wire, ranks, span, plan.sent * share / steps, busy)
+    return replace(
+        plan,
+        link_rate=min(plan.link_rate, nic / share / plan.lanes),
+        reads=plan.reads + share,
+        writes=plan.writes + share,
+        network=share / wire.efficiency,
+        peers=ranks.peers,
+        by_nic=share,
+    )
+
+
+def _dealt(
+    node: Node, task: Collective, algorithm: str, protocol: str, ranks: Ranks, sent: float
+) -> tuple[int, float, int]:
+    """Channels that work, how evenly peers are dealt to them, and their rounds in turn."""
+    library = node.collective_library(task.backend)
+    rules, wire = library.channels, library.protocols[protocol]
+    channels, in_turn = channels_of(library, task), rounds(task.op, algorithm, ranks.count)
+    if task.channels is None and algorithm == "ring" and wire.ring_parts is not None:
+        passes = 2 if task.op == "all_reduce" else 1
+        channels = channels_by_size(wire.ring_parts, channels, ranks.count, task.size, passes)
+    if algorithm != "direct" or rules.peer_channels is None:
+        return channels, 1.0, in_turn
+    dealt = deal(rules.peer_channels, channels, ranks.count, sent / (ranks.count - 1))
+    if rules.peer_channels.rounds == "parts":
+        in_turn = dealt.rounds
+    return dealt.channels, dealt.evenness, in_turn
+
+
+def _channel(
+    node: Node, task: Collective, algorithm: str, ranks: Ranks, efficiency: float
+) -> tuple[float, tuple[tuple[float, float], ...]]:
+    """Payload B/s of a channel at the maximum clock, and its primitives."""
+    library = node.collective_library(task.backend)
+    primitives = _primitives(node, library, task, algorithm, ranks, efficiency)
+    per_cycle = _bytes_per_cycle(library, task.op, algorithm)
+    if algorithm == "switch" and library.switch_reduction is not None:
+        per_cycle, primitives = library.switch_reduction.bytes_per_cycle, ()
+    elif algorithm in SHOTS:
+        primitives = shot_primitives(node.gpu, algorithm, ranks.count)
+    if primitives:
+        return 1.0 / sum(time for time, _ in primitives), primitives
+    return per_cycle * node.gpu.clock.maximum * efficiency, primitives
+
+
+def _timed(
+    plan: PhasePlan,
+    node: Node,
+    task: Collective,
+    ranks: Ranks,
+    span: Span,
+    in_turn: int,
+    launch: float,
+) -> PhasePlan:
+    """*plan* with its times before data flow; *in_turn*: steps that follow one another."""
+    library = node.collective_library(task.backend)
+    wire, count = (
+        library.protocols[plan.protocol],
+        COUNTS[plan.op, plan.algorithm](ranks.count).steps,
+    )
+    longer = _posting(node, task, plan.channels)[1] if ranks.over_nics else 0.0
+    flight, steps = _steps(node, wire, plan.op, plan.algorithm, ranks, span, in_turn, longer)
+    piece = min(library.slice_bytes, plan.sent / (count * plan.channels * library.min_slices))
+    slices = 1 if plan.primitives and plan.algorithm != "tree" else count + 1
     loaded = plan.rate(1, 1.0)  # of a channel, with all at work
-    flight, steps = _steps(node, wire, task.op, algorithm, ranks, span, in_turn, longer)
-    if algorithm == "ring" and wire.ring_parts is not None:
+    if plan.algorithm == "ring" and wire.ring_parts is not None:
         # step_latency was read from messages of at most one pass of a channel's threads: it has it
-        a_pass = min(wire.ring_parts.part_per_rank, sent / counts.steps / channels)
-        steps -= counts.steps * min(wire.step_latency, a_pass / loaded)
-    if algorithm in SHOTS:  # flags in place of what a step of the library takes
-        steps = counts.steps * shot_step_time(node.gpu)
+        a_pass = min(wire.ring_parts.part_per_rank, plan.sent / count / plan.channels)
+        steps -= count * min(wire.step_latency, a_pass / loaded)
+    if plan.algorithm in SHOTS:  # flags in place of what a step of the library takes
+        slices, steps = 0, count * shot_step_time(node.gpu)
     return replace(plan, flight=flight, work=launch + steps + slices * piece / loaded)
+
+
+def _saturation(library: CollectiveLibrary, algorithm: str) -> float:
+    """Exponent with which channels saturate a link."""
+    rules = library.channels
+    if algorithm in STRAIGHT:
+        return rules.direct_link_saturation_exponent
+    return rules.link_saturation_exponent
 
 
 def _bytes_per_cycle(library: CollectiveLibrary, op: str, algorithm: str) -> float:
@@ -220,16 +271,12 @@ def switch_reduces(node: Node, library: CollectiveLibrary, task: Collective) -> 
 
 
 def _links(
-    node: Node,
-    library: CollectiveLibrary,
-    wire: Protocol,
-    ranks: Ranks,
-    algorithm: str,
-    group: Group | None,
+    node: Node, task: Collective, wire: Protocol, ranks: Ranks, algorithm: str, group: Group | None
 ) -> tuple[tuple[tuple[Hop, float], ...], int, float]:
     """In the node: wire bytes on each port per payload byte sent, lanes, payload B/s of a lane."""
     if ranks.over_nics == 1.0:
         return (), 1, inf
+    library = node.collective_library(task.backend)
     ports, lanes = local_ports(node, algorithm, wire.efficiency, group, library.rings)
     draw = {port: amount * (1.0 - ranks.over_nics) for port, amount in ports.items()}
     hop_load = max(draw.values()) * lanes * wire.efficiency  # > 1 where routes share links

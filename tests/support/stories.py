@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -32,6 +33,24 @@ class Act:
     shorten: float
 
 
+def _less_for_many(value: float, users: Sized) -> float:
+    """What *users* get of a capacity that gives less to a crowd."""
+    return value / (1 + len(users) / 8)
+
+
+def _flow(name: str, act: Act, crowd: bool) -> Flow:
+    """The flow that *act* starts, a member of the *crowd* or not."""
+    return Flow(
+        name,
+        act.work,
+        weight=act.weight,
+        tags=act,
+        cap=(lambda crowd, cap=act.cap: cap / crowd) if crowd else act.cap,
+        amounts=[(f"c{index}", amount) for index, amount in act.uses.items()],
+        domain="crowd" if crowd else None,
+    )
+
+
 def story(
     acts: list[Act], sizes: list[float], progress: Progress, plain: bool = False
 ) -> tuple[dict[str, float], Log]:
@@ -41,12 +60,7 @@ def story(
     env, log = Clock(), Log()
     fluid = Fluid(env, [] if plain else [log], progress)
     for index, size in enumerate(sizes):
-        rule = (
-            (lambda value, users: value / (1 + len(users) / 8))
-            if index == 0 and not plain
-            else None
-        )
-        fluid.capacity(f"c{index}", size, rule)
+        fluid.capacity(f"c{index}", size, None if index or plain else _less_for_many)
     if not plain:
         fluid.domain("crowd", len)
     ends: dict[str, float] = {}
@@ -55,15 +69,7 @@ def story(
         env.timeout(time).callbacks.append(lambda _event: call())
 
     for number, act in enumerate(acts):
-        flow = Flow(
-            str(number),
-            act.work,
-            weight=act.weight,
-            tags=act,
-            cap=(lambda crowd, cap=act.cap: cap / crowd) if act.crowd and not plain else act.cap,
-            amounts=[(f"c{index}", amount) for index, amount in act.uses.items()],
-            domain="crowd" if act.crowd and not plain else None,
-        )
+        flow = _flow(str(number), act, act.crowd and not plain)
 
         def ended(flow: Flow) -> None:
             ends[flow.name] = env.now

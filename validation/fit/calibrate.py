@@ -138,8 +138,8 @@ def calibrate(
     ours = [record for record in records if record.node == node.name]
     held_out = sum(record.role != "calibration" for record in ours)
     free = [record for record in records if record.role == "calibration"]
-    other_names = ({each.node for each in free} & set(names("node"))) - {node.name}
-    others = {name: load_hardware(name) for name in sorted(other_names)}
+    packaged = ({each.node for each in free} & set(names("node"))) - {node.name}
+    others = {name: load_hardware(name) for name in sorted(packaged)}
     if agree is not None:
         agree(_effort(loaded, pending, free, others))
     same = {name: partial(from_same_file, loaded, other) for name, other in others.items()}
@@ -147,11 +147,11 @@ def calibrate(
     values: dict[str, float] = {}
     for number, group in enumerate(pending):
         progress(" + ".join(group.suites), number, len(pending))
-        sharing = {name: each.node for name, each in others.items() if shares(group, each)}
-        kin = {
-            name: set_values(other, {path: values[path] for path in values if same[name](path)})
-            for name, other in sharing.items()
-        }
+        kin = {}
+        for other, each in others.items():
+            if shares(group, each):
+                found = {path: value for path, value in values.items() if same[other](path)}
+                kin[other] = set_values(each.node, found)
         chosen = records_of(group, node.name, free, kin)
         if chosen:
             fits.append(_fit_group(node, group, chosen, kin))
@@ -159,11 +159,9 @@ def calibrate(
             values |= {each.path: each.value for each in fits[-1].fit.parameters}
     if not fits:
         suites = ", ".join(sorted({suite for group in pending for suite in group.suites}))
-        raise InputError(
-            f"no calibration record of {node.name} in the data; needs some of the suites {suites}"
-        )
-    fitted = [each.group for each in fits]
-    missing = tuple(group for group in pending if group not in fitted)
+        wanted = f"needs some of the suites {suites}"
+        raise InputError(f"no calibration record of {node.name} in the data; {wanted}")
+    missing = tuple(group for group in pending if group not in [each.group for each in fits])
     return Calibration(groups=tuple(fits), node=node, held_out=held_out, without_data=missing)
 
 

@@ -72,23 +72,21 @@ class Sampler(threading.Thread):
             time.sleep(0.003)
 
 
+def _matrices(n: int, data: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Operands of a GEMM with *data*, and room for its result."""
+    a, b = torch.randn(n, n, device="cuda").bfloat16(), torch.randn(n, n, device="cuda").bfloat16()
+    if data == "zero":
+        a.zero_(), b.zero_()
+    if data == "pattern":  # integers of -2 to 2, as many a test has
+        a.copy_((torch.arange(n * n, device="cuda") % 5 - 2).view(n, n))
+        b.copy_((torch.arange(n * n, device="cuda") % 5 - 2).view(n, n))
+    return a, b, torch.empty(n, n, dtype=torch.bfloat16, device="cuda")
+
+
 def clock(rank: int, seconds: float = 1.2) -> list[dict[str, Any]]:
     """Every rank runs the same loops; the samples are this rank's."""
     rows = []
-
-    def matrices(n: int, data: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        a, b = (
-            torch.randn(n, n, device="cuda").bfloat16(),
-            torch.randn(n, n, device="cuda").bfloat16(),
-        )
-        if data == "zero":
-            a.zero_(), b.zero_()
-        if data == "pattern":  # integers of -2 to 2, as many a test has
-            a.copy_((torch.arange(n * n, device="cuda") % 5 - 2).view(n, n))
-            b.copy_((torch.arange(n * n, device="cuda") % 5 - 2).view(n, n))
-        return a, b, torch.empty(n, n, dtype=torch.bfloat16, device="cuda")
-
-    big = matrices(16384, "random")
+    big = _matrices(16384, "random")
     gib = torch.empty(1 << 30, dtype=torch.uint8, device="cuda").random_()
     other = torch.empty_like(gib)
     loops: dict[str, tuple[Callable[[], Any], float]] = {
@@ -102,39 +100,40 @@ def clock(rank: int, seconds: float = 1.2) -> list[dict[str, Any]]:
     }
     for data in ("random", "pattern", "zero"):
         for n in (8192, 12288):
-            gemm = matrices(n, data)
+            gemm = _matrices(n, data)
             for before, (call, each) in loops.items():
-                if data != "random" and before != "idle":
-                    continue
-                torch.cuda.synchronize()
-                sampler = Sampler(rank)
-                sampler.start()
-                time.sleep(0.3)
-                count = int(seconds / each)
-                marks = [torch.cuda.Event(enable_timing=True) for _ in range(31)]
-                begun = time.perf_counter() - sampler.begun
-                for _ in range(count):
-                    call()
-                torch.cuda.synchronize()
-                loop_end = time.perf_counter() - sampler.begun
-                marks[0].record()
-                for mark in marks[1:]:
-                    torch.mm(gemm[0], gemm[1], out=gemm[2])
-                    mark.record()
-                torch.cuda.synchronize()
-                end = time.perf_counter() - sampler.begun
-                time.sleep(0.1)
-                sampler.going = False
-                sampler.join()
-                rows.append(
-                    {
-                        "before": before,
-                        "n": n,
-                        "data": data,
-                        "loop_ms": [round(begun * 1e3, 1), round(loop_end * 1e3, 1)],
-                        "end_ms": round(end * 1e3, 1),
-                        "gemm_us": [round(a.elapsed_time(b) * 1e3, 1) for a, b in pairwise(marks)],
-                        "samples": sampler.rows[::2],
-                    }
-                )
+                if data == "random" or before == "idle":
+                    found = _sampled(rank, call, int(seconds / each), gemm)
+                    rows.append({"before": before, "n": n, "data": data, **found})
     return rows
+
+
+def _sampled(
+    rank: int, call: Callable[[], Any], count: int, gemm: tuple[torch.Tensor, ...]
+) -> dict[str, Any]:
+    """A loop of *count* calls, 30 GEMMs behind it, and samples of the GPU of *rank* meanwhile."""
+    torch.cuda.synchronize()
+    sampler = Sampler(rank)
+    sampler.start()
+    time.sleep(0.3)
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(31)]
+    begun = time.perf_counter() - sampler.begun
+    for _ in range(count):
+        call()
+    torch.cuda.synchronize()
+    loop_end = time.perf_counter() - sampler.begun
+    marks[0].record()
+    for mark in marks[1:]:
+        torch.mm(gemm[0], gemm[1], out=gemm[2])
+        mark.record()
+    torch.cuda.synchronize()
+    end = time.perf_counter() - sampler.begun
+    time.sleep(0.1)
+    sampler.going = False
+    sampler.join()
+    return {
+        "loop_ms": [round(begun * 1e3, 1), round(loop_end * 1e3, 1)],
+        "end_ms": round(end * 1e3, 1),
+        "gemm_us": [round(a.elapsed_time(b) * 1e3, 1) for a, b in pairwise(marks)],
+        "samples": sampler.rows[::2],
+    }

@@ -231,35 +231,32 @@ def copy_race() -> list[dict[str, Any]]:
     for mib in (16, 64, 128, 192, 256, 384, 512, 768, 1024):
         source = torch.empty(mib * MIB, dtype=torch.uint8, device="cuda").random_()
         target = torch.empty_like(source)
+        copy = partial(target.copy_, source, non_blocking=True)
+        calls = {"copy": (first, copy), "gemm": (second, partial(torch.mm, a, b, out=c))}
         for order in ("copy first", "gemm first"):
-            marks = []
             torch.cuda.synchronize()
             torch.cuda._sleep(20_000_000)
             control.wait_stream(torch.cuda.current_stream())
-            for _ in range(10):
-                begin = torch.cuda.Event(enable_timing=True)
-                begin.record(control)
-                ends = {}
-                for name in ["copy", "gemm"] if order == "copy first" else ["gemm", "copy"]:
-                    stream = first if name == "copy" else second
-                    stream.wait_event(begin)
-                    with torch.cuda.stream(stream):
-                        target.copy_(source, non_blocking=True) if name == "copy" else torch.mm(
-                            a, b, out=c
-                        )
-                        ends[name] = torch.cuda.Event(enable_timing=True)
-                        ends[name].record()
-                    control.wait_event(ends[name])
-                marks.append((begin, ends))
+            names = ["copy", "gemm"] if order == "copy first" else ["gemm", "copy"]
+            marks = [_released(control, {name: calls[name] for name in names}) for _ in range(10)]
             torch.cuda.synchronize()
-            rows.append(
-                {
-                    "mib": mib,
-                    "order": order,
-                    "ends": [
-                        [round(t.elapsed_time(e[x]) * 1e3) for x in ("gemm", "copy")]
-                        for t, e in marks
-                    ],
-                }
-            )
+            ends = [[round(t.elapsed_time(e[x]) * 1e3) for x in ("gemm", "copy")] for t, e in marks]
+            rows.append({"mib": mib, "order": order, "ends": ends})
     return rows
+
+
+def _released(control: torch.cuda.Stream, calls: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """An event on *control*, and the end of each call (its stream and function) that waits for it;
+    *control* waits for all.
+    """
+    begin = torch.cuda.Event(enable_timing=True)
+    begin.record(control)
+    ends = {}
+    for name, (stream, call) in calls.items():
+        stream.wait_event(begin)
+        with torch.cuda.stream(stream):
+            call()
+            ends[name] = torch.cuda.Event(enable_timing=True)
+            ends[name].record()
+        control.wait_event(ends[name])
+    return begin, ends

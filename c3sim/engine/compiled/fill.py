@@ -88,36 +88,54 @@ def _share(table: Table, now: float) -> int:
     return unlimited
 
 
-@compiled
-def _fill(table: Table) -> int:
-    """Progressive filling of the connected set, see :mod:`c3sim.engine.sharing`."""
-    flows, rows, uses, amounts = table.flows, table.rows, table.uses, table.amounts
-    capacities, indices = table.capacities, table.indices
-    cap, rate, cap_level = flows[line.CAP], flows[line.RATE], flows[line.CAP_LEVEL]
-    listed, cap_heap = rows[line.CONNECTED_ROWS], rows[line.CAP_HEAP]
-    left, slope, full = capacities[line.LEFT], capacities[line.SLOPE], capacities[line.FULL]
-    level, level_heap = capacities[line.LEVEL], indices[line.LEVEL_HEAP]
-    left_at_level, slope_at_level = capacities[line.LEFT_AT_LEVEL], capacities[line.SLOPE_AT_LEVEL]
-    rising, capped, filling, lowest = table.connected[line.ROW_COUNT], 0, 0, table.lowest[0] * BELOW
-    for k in range(rising):
+@inline
+def _heap_caps(table: Table) -> int:
+    """Let all connected rows rise; the number on the heap of caps."""
+    flows, listed = table.flows, table.rows[line.CONNECTED_ROWS]
+    cap, cap_level, cap_heap = flows[line.CAP], flows[line.CAP_LEVEL], table.rows[line.CAP_HEAP]
+    capped = 0
+    for k in range(table.connected[line.ROW_COUNT]):
         row = listed[k]
-        rate[row] = RISING
+        flows[line.RATE, row] = RISING
         if cap[row] < math.inf:
             cap_level[row] = cap[row] / flows[line.WEIGHT, row]
             cap_heap[capped] = row
             capped += 1
+    heapify(cap_level, cap_heap, capped)
+    return capped
+
+
+@inline
+def _heap_levels(table: Table) -> int:
+    """Note what is left of all connected capacities; the number on the heap of levels."""
+    capacities, indices = table.capacities, table.indices
+    left, slope, level = capacities[line.LEFT], capacities[line.SLOPE], capacities[line.LEVEL]
+    level_heap, filling, lowest = indices[line.LEVEL_HEAP], 0, table.lowest[0] * BELOW
     for k in range(table.connected[line.CAPACITY_COUNT]):
         index = indices[line.CONNECTED_CAPACITIES, k]
         left[index] += capacities[line.VALUE, index]
-        left_at_level[index], slope_at_level[index] = left[index], 0.0
+        capacities[line.LEFT_AT_LEVEL, index] = left[index]
+        capacities[line.SLOPE_AT_LEVEL, index] = 0.0
         if left[index] < math.inf and indices[line.RISING_USERS, index]:
-            full[index] = slope[index]
+            capacities[line.FULL, index] = slope[index]
             level[index] = max(left[index] / slope[index], lowest)
             level_heap[filling] = index
             filling += 1
-    heapify(cap_level, cap_heap, capped)
     heapify(level, level_heap, filling)
+    return filling
 
+
+@compiled
+def _fill(table: Table) -> int:
+    """Progressive filling of the connected set, see :mod:`c3sim.engine.sharing`."""
+    flows, capacities, indices = table.flows, table.capacities, table.indices
+    cap, rate, cap_level = flows[line.CAP], flows[line.RATE], flows[line.CAP_LEVEL]
+    cap_heap = table.rows[line.CAP_HEAP]
+    left, slope, full = capacities[line.LEFT], capacities[line.SLOPE], capacities[line.FULL]
+    level, level_heap = capacities[line.LEVEL], indices[line.LEVEL_HEAP]
+    left_at_level = capacities[line.LEFT_AT_LEVEL]
+    capped, filling = _heap_caps(table), _heap_levels(table)
+    rising = table.connected[line.ROW_COUNT]
     while rising:
         if capped and rate[cap_heap[0]] != RISING:
             capped = pop(cap_level, cap_heap, capped)
@@ -135,42 +153,59 @@ def _fill(table: Table) -> int:
                 filling = pop(level, level_heap, filling)
                 continue
             if slope[index] < SHRUNK * full[index]:
-                slope[index] = full[index] = _rising(
-                    flows, uses, amounts, indices[line.FIRST, index]
-                )
+                slope[index] = full[index] = _rising(table, index)
             if slope[index] != 0.0 and left[index] / slope[index] > level[index]:
                 level[index] = left[index] / slope[index]
                 sift_down(level, level_heap, filling, 0)
                 continue
             filling = pop(level, level_heap, filling)
-            left_at_level[index], slope_at_level[index] = left[index], slope[index]
-            use = indices[line.FIRST, index]
-            while use != line.NONE:
-                row = uses[line.ROW, use]
-                if rate[row] == RISING:
-                    limit = min(flows[line.WEIGHT, row] * level[index], cap[row])
-                    _freeze(table, row, index, level[index], limit)
-                    rising -= 1
-                use = uses[line.NEXT, use]
+            rising -= _freeze_users(table, index)
         else:
-            for k in range(table.connected[line.ROW_COUNT]):
-                if rate[listed[k]] == RISING:
-                    return int(listed[k])
+            return _first_rising(table)
     for k in range(filling):
         left_at_level[level_heap[k]] = left[level_heap[k]]
     return line.NONE
 
 
 @inline
-def _rising(flows: Array, uses: Array, amounts: Array, use: int) -> float:
-    """Demand of the users that still rise on a capacity, per unit of level; *use*: of the first."""
-    total = 0.0
+def _rising(table: Table, index: int) -> float:
+    """Demand of the users that still rise on capacity *index*, per unit of level."""
+    flows, uses, total = table.flows, table.uses, 0.0
+    use = table.indices[line.FIRST, index]
     while use != line.NONE:
         row = uses[line.ROW, use]
         if flows[line.RATE, row] == RISING:
-            total += amounts[use] * flows[line.WEIGHT, row]
+            total += table.amounts[use] * flows[line.WEIGHT, row]
         use = uses[line.NEXT, use]
     return total
+
+
+@inline
+def _first_rising(table: Table) -> int:
+    """The first connected row that still rises, or NONE."""
+    listed = table.rows[line.CONNECTED_ROWS]
+    for k in range(table.connected[line.ROW_COUNT]):
+        if table.flows[line.RATE, listed[k]] == RISING:
+            return int(listed[k])
+    return line.NONE
+
+
+@inline
+def _freeze_users(table: Table, index: int) -> int:
+    """Users that still rise stay at the level of capacity *index*; the number of them."""
+    flows, uses, capacities = table.flows, table.uses, table.capacities
+    level, frozen = capacities[line.LEVEL, index], 0
+    capacities[line.LEFT_AT_LEVEL, index] = capacities[line.LEFT, index]
+    capacities[line.SLOPE_AT_LEVEL, index] = capacities[line.SLOPE, index]
+    use = table.indices[line.FIRST, index]
+    while use != line.NONE:
+        row = uses[line.ROW, use]
+        if flows[line.RATE, row] == RISING:
+            limit = min(flows[line.WEIGHT, row] * level, flows[line.CAP, row])
+            _freeze(table, row, index, level, limit)
+            frozen += 1
+        use = uses[line.NEXT, use]
+    return frozen
 
 
 @inline
