@@ -47,7 +47,7 @@ def agreeing(yes: bool) -> Callable[[Effort], None]:
 
 
 def agree_to_run(
-    agree: Callable[[Effort], None], workload: Workload, node: Node, runs: int = 1
+    agree: Callable[[Effort], None], workload: Workload, node: Node, runs: float = 1
 ) -> None:
     """Asks about so many *runs* of *workload* on *node*."""
     from c3sim.iterations.effort import effort_of

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from c3sim.evaluation.shares import Progress
 
 RUNS = 60  # about as many: combinations of kinds of sharing, numbers that are moved
+OF_STEP = RUNS / 2  # of an iteration neither side is run again
 
 
 def explain(
@@ -50,9 +51,11 @@ def explain(
     from c3sim.api import explain as explain_run
     from c3sim.api import prepare
     from c3sim.cli.progress import progress
+    from c3sim.spec.iteration import Described
 
     plain, on = prepare(workload, node, changes)
-    agree_to_run(agreeing(yes), plain, on, RUNS)
+    runs = OF_STEP if isinstance(plain, Described) else RUNS
+    agree_to_run(agreeing(yes), plain, on, runs)
     with progress() as tell:
         found = explain_run(plain, node=on, strategy=strategy, limits=True, progress=tell)
         explanation = found.to_dict()
