@@ -30,8 +30,8 @@ NONE = Workload(schema_version=1, name="none", tasks={"none": HostTask(kind="hos
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """One point of a study: a workload on a node, the values of the axes that led to it, and the
-    *outputs* that are asked for.
+    """One point of a study: a workload on a node, the values of the axes that led to it, the
+    *strategies* to run it under and the *outputs* that are asked for.
     """
 
     name: str
@@ -40,26 +40,33 @@ class Case:
     node: Node
     scenario: str = ""
     point: Mapping[str, Any] = field(default_factory=dict)
+    strategies: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
 
 
-def workload_cases(study: Study | LoadedStudy, node: Node | None = None) -> list[Case]:
-    """The points of *study* under no strategy, in the order of a sweep; *node* replaces its own.
+def workload_cases(
+    study: Study | LoadedStudy, node: Node | None = None, *, some: bool = False
+) -> list[Case]:
+    """The points of *study* with their strategies, in the order of a sweep; *node* replaces its
+    own. *some*: a constraint may leave a case some of the strategies.
 
     Raises InputError, also where no case is left.
     """
     loaded = LoadedStudy(study=study) if isinstance(study, Study) else study
     setup = make_setup(loaded, node, of_points=False)
-    if any("strategy" in parse_expression(text).names for text in loaded.study.constraints):
-        message = "all strategies of a case are run together; 'c3sim sweep' takes constraints on it"
+    named = any("strategy" in parse_expression(text).names for text in loaded.study.constraints)
+    if named and not some:
+        message = "this kind of study compares all strategies of a case; none can be left out"
         raise loaded.error(message, "constraints")
     plan, runner = plan_of(loaded, setup), PointRunner(setup)
-    first = [number for number, indices in enumerate(plan.indices) if indices[-1] == 0]
-    if len(first) > MOST_CASES:
-        raise loaded.error(f"{len(first)} cases; must be at most {MOST_CASES}", "axes")
+    points: dict[tuple[int, ...], list[int]] = {}
+    for number, indices in enumerate(plan.indices):
+        points.setdefault(indices[:-1], []).append(number)
+    if len(points) > MOST_CASES:
+        raise loaded.error(f"{len(points)} cases; must be at most {MOST_CASES}", "axes")
     scenarios = {each.name: each for each in loaded.study.scenarios}
     cases = []
-    for number in first:
+    for number, *others in points.values():
         point, texts = plan.point(number), plan.texts(number)
         scenario = scenarios.get(point.scenario, Scenario(name=point.scenario))
         with located(loaded.study, scenario):
@@ -72,6 +79,7 @@ def workload_cases(study: Study | LoadedStudy, node: Node | None = None) -> list
                 node=case_node,
                 scenario=scenario.name,
                 point=texts,
+                strategies=tuple(plan.point(each).strategy for each in (number, *others)),
                 outputs=setup.outputs,
             )
         )

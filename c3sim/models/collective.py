@@ -236,12 +236,15 @@ def plan_in_node(node: Node, task: Collective, launch: float | None = None) -> P
 
 def _ways(node: Node, library: CollectiveLibrary, task: Collective) -> Iterator[tuple[str, str]]:
     """Algorithms and protocols that *library* weighs on one *node*."""
-    rule = library.switch_reduction
-    for algorithm in (task.algorithm,) if task.algorithm else library.algorithms[task.op]:
+    rule = library.switch_reduction if switch_reduces(node, library, task) else None
+    names = (task.algorithm,) if task.algorithm else library.algorithms[task.op]
+    if rule is not None and rule.always and "switch" in names:
+        names = ("switch",)
+    for algorithm in names:
         if algorithm != "switch":
             for protocol in _protocols(node, library, task, algorithm):
                 yield algorithm, protocol
-        elif rule is not None and switch_reduces(node, library, task):
+        elif rule is not None:
             yield algorithm, rule.protocol
 
 

@@ -104,7 +104,8 @@ class HostProfile(Hardware):
     """busy longer per peer of an all-to-all, which a framework's call makes of a send and a receive
     for each"""
     copy_time: Time = 0.0
-    """busy longer than launch_time per copy within a GPU: the framework's operator around it"""
+    """busy longer than launch_time per copy, by a kernel or one by one by DMA engines: the
+    framework's operator around it"""
     start_latency: Time
     """from the end of a call until an idle GPU takes up what it launched; the thread goes on"""
     collective_latency: Time = 0.0

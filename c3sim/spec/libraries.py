@@ -199,6 +199,8 @@ class SwitchReduction(Hardware):
     """more than launch_latency before the first byte, once, in place of the protocol's"""
     bytes_per_cycle: BytesPerCycle
     """bytes that a GPU sends, per channel and engine cycle"""
+    always: bool = False
+    """where these conditions hold it is used without an estimate"""
 
 
 class EngineUse(Hardware):

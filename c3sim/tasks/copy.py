@@ -129,6 +129,10 @@ class _Copies(_AnyCopy):
 class CopyByEngines(_Copies, OnEngines[Copy]):
     """A command, or one for each engine that shares it."""
 
+    @property
+    def copy_call(self) -> float:
+        return super().copy_call if self.scene.profile is None else self.call_time
+
     def steps(self, context: Context, turn: Turn) -> list[Step]:
         host, task, streams = self.scene.workload.host, self.task, len(self.scene.queues)
         in_order = host.submission == "one_by_one" and task.repeat > 1

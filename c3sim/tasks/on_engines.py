@@ -55,6 +55,11 @@ class OnEngines(Planned[T_co]):
     def shares_an_engine(self) -> bool:
         return _shares_an_engine(self.scene.node, self.program())
 
+    @property
+    def copy_call(self) -> float:
+        """Seconds of the host thread per copy that it calls for by itself."""
+        return self.scene.node.host.copy_time
+
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
         self.submit(context, turn, turn.done)
@@ -63,7 +68,7 @@ class OnEngines(Planned[T_co]):
         """Have the host, or the kernel that it waits for, submit it; *done()* at its end."""
         dma, steps = context.part(DmaHost), self.steps(context, turn)
         if self.posted is None:
-            dma.submit(self.name, turn.gpu, steps, done)
+            dma.submit(self.name, turn.gpu, steps, done, self.copy_call)
             return
         stall(context, self, turn.gpu, dma.post(self.name, turn.gpu, steps, self.posted, done))
 

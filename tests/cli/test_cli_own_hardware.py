@@ -8,7 +8,7 @@ from cli_case import files
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.reading.library import names
 
-ALWAYS = ("teaching-4", "mi355x-2", "gb200-72", "mi300x-cluster")  # of one kind each
+ALWAYS = ("teaching-4", "mi355x-2", "gb200-72", "h100-cluster")  # of one kind each
 
 
 @pytest.mark.parametrize("node", ALWAYS)

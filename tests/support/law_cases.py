@@ -34,7 +34,10 @@ ALGORITHMS = {
 }
 #: Nodes with the GPU, links and host of another one, with other numbers of them, or a clock or
 #: memory of their own.
-ALIKE = ("gb200-72", "h100-8", "h200-4", "mi325x-8", "mi350x-8", "mi355x-2", "mi355x-4")
+ALIKE = (
+    *("gb200-72", "h100-8", "h100-cluster", "h200-4"),
+    *("mi325x-8", "mi350x-8", "mi355x-2", "mi355x-4"),
+)
 NODES: dict[str, Node] = {
     name: at_most(2, 4, load_hardware(name).node)
     for name in library.names("node")

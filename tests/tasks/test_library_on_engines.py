@@ -72,6 +72,24 @@ def test_symmetric_kernels_as_measured() -> None:
         assert end - outside == pytest.approx(measured, rel=0.08)
 
 
+@pytest.mark.parametrize(("ranks", "rates"), [(2, 1), (4, 3)])
+def test_symmetric_kernels_store_at_every_peer_where_nothing_multiplies(
+    ranks: int, rates: int
+) -> None:
+    """256 MiB on 4 GPUs: 3/4 leave each of them, on two a half, over links of 380 GB/s of which
+    eight blocks of 23 B/cycle fill some 90 %. A switch that multiplies sends the own part back as
+    well; the library has it do so from three GPUs on.
+    """
+    node = load_hardware(f"h200-{ranks}").node
+    without = node.links.model_copy(update={"multicast": False, "reduction": False})
+    plain = node.model_copy(update={"links": without})
+    end = run(size=256 * MIB, node=plain, backend="nccl_symmetric").end
+    wire = 256 * MIB * rates / ranks / (node.links.bandwidth * node.links.per_peer)
+    assert wire < end < 1.25 * wire
+    multiplied = run(size=256 * MIB, node=node, backend="nccl_symmetric").end
+    assert (multiplied == end) == (ranks == 2)
+
+
 def test_what_engines_do_not_carry_is_refused() -> None:
     with pytest.raises(InputErrors, match="nccl has engines carry"):
         run("all_reduce", by="engines")

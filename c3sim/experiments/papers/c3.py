@@ -17,7 +17,7 @@ from c3sim.errors import InputError
 from c3sim.experiments import answer_tables
 from c3sim.experiments.answer import answer_of
 from c3sim.experiments.answer_tables import most_of, published_mean
-from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of
+from c3sim.experiments.cases import Case, collective_of, gemm_of, shape_of, workload_cases
 from c3sim.experiments.claims import FIRST, SECOND, Claim, claim
 from c3sim.experiments.pairs import classify, isolated_pair
 from c3sim.experiments.papers import sweep
@@ -30,8 +30,11 @@ from c3sim.spec.study import Study
 
 WORTH = 20  # scenarios from which other processes pay: each has some twenty runs
 FLAGS = {"Q": FIRST, "S": SECOND}
-cases = sweep.cases
 tables, summary = answer_tables.tables, answer_tables.summary
+
+
+def cases(asked: Asked) -> list[Case]:
+    return workload_cases(asked.loaded, asked.options.node)
 
 
 def row(case: Case, study: Study) -> Row:

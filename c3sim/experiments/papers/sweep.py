@@ -24,12 +24,12 @@ from c3sim.spec.study import Study
 
 
 def cases(asked: Asked) -> list[Case]:
-    return workload_cases(asked.loaded, asked.options.node)
+    return workload_cases(asked.loaded, asked.options.node, some=True)
 
 
 def row(case: Case, study: Study) -> Row:
     """The outcome of each strategy (:func:`outcome`)."""
-    return Row({strategy: outcome(case, strategy, study) for strategy in study.strategies})
+    return Row({strategy: outcome(case, strategy, study) for strategy in case.strategies})
 
 
 def outcome(case: Case, strategy: str, study: Study) -> Row:

@@ -36,8 +36,12 @@ class DmaHost:
         self.engines = Engines(context)
         self.words = Words()
 
-    def submit(self, task: str, gpu: int, steps: list[Step], done: Callback) -> None:
-        """Submit *steps* in order; *done()* when the host has seen the end of every queue."""
+    def submit(
+        self, task: str, gpu: int, steps: list[Step], done: Callback, call: float | None = None
+    ) -> None:
+        """Submit *steps* in order; *done()* when the host has seen the end of every queue. *call*:
+        seconds per copy called for one by one, left out: the runtime's.
+        """
         context, how = self.context, self.context.workload.host
         if not steps:
             context.after(0.0, done)
@@ -67,7 +71,8 @@ class DmaHost:
             for key, step in zip(keys, steps, strict=True):
                 # those behind the first find the queue at work
                 inlined = self._inlined(key, step) if step is queues[key][0] else 0.0
-                time = context.node.host.copy_time + self._extra_call_time(host, step.pull)
+                time = context.node.host.copy_time if call is None else call
+                time += self._extra_call_time(host, step.pull)
                 cost = partial(_packets_and_doorbell, 0.0, time + inlined)
                 host.when_free(partial(self._write, host, key, [step], ends[key], cost))
         else:

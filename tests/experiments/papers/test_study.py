@@ -61,6 +61,17 @@ def test_a_row_per_case_and_strategy_with_the_outputs_asked_for(tmp_path):
     json.dumps(result)
 
 
+def test_a_constraint_may_leave_a_case_some_strategies_where_none_are_compared(tmp_path):
+    """Both sizes under sp, one under base; kind c3 compares all of them."""
+    constraint = "constraints: [strategy == 'sp' or task.gather.size == 16 MiB]\noutputs:"
+    text = SMALL.replace("outputs:", constraint)
+    rows = run_study(small(tmp_path, text.replace("kind: c3", "kind: sweep"))).rows
+    found = [(row["strategy"], row["task.gather.size"]) for row in rows]
+    assert found == 2 * [("base", "16 MiB"), ("sp", "16 MiB"), ("sp", "64 MiB")]
+    with pytest.raises(InputError, match=r"small.yaml:7: constraints: .* all strategies"):
+        run_study(small(tmp_path, text))
+
+
 def test_progress_is_reported_case_by_case(tmp_path):
     seen = []
     options = Options(strategies=["base"], progress=lambda *told: seen.append(told))

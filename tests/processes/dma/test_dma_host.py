@@ -13,6 +13,7 @@ from shapes import TEACHING
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
+from c3sim.spec.host import HostProfile
 from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
@@ -73,3 +74,17 @@ def test_a_copy_within_a_gpu_begins_later() -> None:
     assert end(task, node) - end(task, TEACHING) == pytest.approx(3)
     there = {"kind": "copy", "bytes": "1 MB"}
     assert end(there, node) == pytest.approx(end(there, TEACHING))
+
+
+def test_a_framework_s_calls_launch_copies_too() -> None:
+    """Eight blocks, each a call: 20 us of a launch and 4 of the operator around a copy, in place of
+    the 5 us of the runtime. A batch is a call of the runtime.
+    """
+    profile = HostProfile(launch_time=20e-6, copy_time=4e-6, enqueue_time=0, start_latency=0)
+    node = TEACHING.model_copy(update={"host_profiles": {"slow": profile}})
+    task = {**BLOCK, "repeat": 8}
+    for submission, longer in (("one_by_one", 8 * (24 - 5)), ("batch", 0)):
+        runtime, framework = (
+            end(task, node, submission=submission, profile=each) for each in (None, "slow")
+        )
+        assert framework - runtime == pytest.approx(longer)
