@@ -44,6 +44,7 @@ from c3sim.spec.reading.paths import NO_WORKLOAD, is_of_workload, set_field, set
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
+from c3sim.tasks.plan import kind_of
 
 
 def subject(name_or_path: str | Path, node: Node | None = None) -> Workload:
@@ -202,6 +203,7 @@ def explain_described(
 
 def _felt(sample: Runs, node: Node) -> list[str]:
     """Kinds of sharing that a few layers feel: where all others are shared, or none is."""
+    unmet = _of_one(sample.workload, node)
     every = frozenset(SHARING)
 
     def felt(kind: str) -> bool:
@@ -214,7 +216,27 @@ def _felt(sample: Runs, node: Node) -> list[str]:
             for name, value in _figures(sample.sharing(node, private)).items()
         )
 
-    return [kind for kind in SHARING if felt(kind)]
+    return [kind for kind in SHARING if kind not in unmet and felt(kind)]
+
+
+def _of_one(workload: Workload, node: Node) -> set[str]:
+    """Kinds of sharing that no two tasks of *workload* ever meet in, whatever else they share:
+    engines and the host's threads where nobody uses them, links where one stream alone does.
+    """
+    tasks = workload.tasks.values()
+    if not all(kind_of(task).on_units(task) for task in tasks):
+        return set()
+    found = {"dma"}
+    host = workload.host
+    if host.launch == "graph" and host.release == "event" and node.scale_out is None:
+        found.add("host")
+    away = [
+        task for task in tasks if task.kind == "collective" or kind_of(task).stores_at_peers(task)
+    ]
+    streams = {task.stream for task in away}
+    if len(streams) < 2 and None not in streams:
+        found.add("links")
+    return found
 
 
 def _figures(numbers: Numbers) -> dict[str, float]:

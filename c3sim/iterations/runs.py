@@ -262,7 +262,9 @@ def one_after_the_other(workload: Workload, names: frozenset[str], *, eager: boo
 
 
 def without(workload: Workload, names: frozenset[str] | set[str]) -> Workload:
-    """*workload* less the tasks *names*: who waited for one waits for what that waited for."""
+    """*workload* less the tasks *names*, and streams of theirs alone: who waited for one waits for
+    what that waited for.
+    """
     waits: dict[str, tuple[str, ...]] = {}
     tasks = {}
     for name, task in workload.tasks.items():
@@ -274,5 +276,10 @@ def without(workload: Workload, names: frozenset[str] | set[str]) -> Workload:
         else:
             tasks[name] = task.model_copy(update={"after": after})
     order = tuple(name for name in workload.host.order if name not in names)
-    host = workload.host.model_copy(update={"order": order})
-    return workload.model_copy(update={"tasks": tasks, "host": host})
+    used = {task.stream for task in tasks.values()}
+    changes: dict[str, object] = {
+        "tasks": tasks,
+        "host": workload.host.model_copy(update={"order": order}),
+        "streams": {name: each for name, each in workload.streams.items() if name in used},
+    }
+    return workload.model_copy(update=changes)

@@ -60,9 +60,9 @@ def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=SAME)
 
 
-def goes_alike(turn: Sequence[Call], memory: Memory, clock: Clock, response: Response) -> bool:
-    """True if a *turn* that began otherwise passes the same factors at the same times behind
-    *memory*: up to where both know the same, or to its end.
+def behind(turn: Sequence[Call], memory: Memory, clock: Clock, response: Response) -> Memory | None:
+    """The memory behind the same *turn* once more, if it passes the same factors at the same times
+    behind *memory*; None: it does not.
     """
     at = [turn[0].now]
     other = Follower(clock, response, lambda: at[0], lambda _after: None, memory)
@@ -71,10 +71,10 @@ def goes_alike(turn: Sequence[Call], memory: Memory, clock: Clock, response: Res
         other.factor(call.power, call.within)
         mine = other.turn.pop()
         if (mine.passed, mine.due) != (call.passed, call.due):
-            return False
-        if mine.memory.agrees_with(call.memory):
-            return True
-    return True
+            return None
+        if mine.memory.agrees_with(call.memory):  # both know the same from here on
+            return turn[-1].memory
+    return other.memory
 
 
 def followed(memory: Memory, watts: float, time: float, clock: Clock, how: Response) -> Memory:

@@ -243,6 +243,7 @@ class Machine:
                     partial(self._governor, home),
                     self._stall,
                     self._states,
+                    accounted=bool(self.fluid.observers or self._groups),
                 ),
             )
         return domain

@@ -118,7 +118,8 @@ class StateRule:
     """The state of one GPU as a function of its flows; *group* names the group of a task,
     *governor* makes a governor of its clock; *stall* gives the part of misses that wait for a line
     from the B/s of memory that flows ask for, as far as it gives them; None: none wait. *known*:
-    states by kinds of flows, which equal GPUs share.
+    states by kinds of flows, which equal GPUs share. *accounted*: the clock of all flows is
+    followed where each group has its own as well, for who counts energy.
     """
 
     def __init__(
@@ -129,7 +130,10 @@ class StateRule:
         governor: Callable[[str], Governor | Follower],
         stall: Stall | None,
         known: dict[Hashable, StateByClock],
+        *,
+        accounted: bool,
     ):
+        self._accounted = accounted
         self.gpu, self.private, self.group, self.governor = gpu, private, group, governor
         self._stall, self._apart = stall, bool(private & {"clock", "hbm", "store_queues"})
         self._governors: dict[str, Governor | Follower] = {}  # by group; "": of all tasks
@@ -147,6 +151,8 @@ class StateRule:
                 drawing = own if "clock" in self.private else flows
                 name = group if "clock" in self.private else ""
                 by_group[group] = self._within_limits(drawing, disturbing, holding, name)
+            if "clock" in self.private and not self._accounted:
+                return GpuStates(FULL_SPEED, by_group)  # nobody is in the state of all
         return GpuStates(self._within_limits(flows, flows, flows), by_group)
 
     def _within_limits(

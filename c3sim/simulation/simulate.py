@@ -20,7 +20,7 @@ from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
-from c3sim.machine.follower import goes_alike
+from c3sim.machine.follower import behind
 from c3sim.machine.machine import Machine, Memories, Turns
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
@@ -181,6 +181,9 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+_NOBODY: Turns = {}
+
+
 def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
     """One run; of a loop on GPUs whose clock follows power, a turn that leaves the clock as it
     found it.
@@ -189,30 +192,41 @@ def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) 
     if plan.scene.workload.host.loop is None or clock.response is None:
         return _simulate(plan, arrivals, average, how)
     memories: Memories = {}
-    brief = replace(how, trace=False, observers=())
+    brief, turns = replace(how, trace=False, observers=()), _NOBODY
     span = RISES * clock.response.rise
     for _ in range(MOST_TURNS):
-        before = memories
-        run, turns = _simulated(plan, arrivals, average, brief, before)
-        memories = {key: calls[-1].memory for key, calls in turns.items()}
+        before, again = memories, _behind(clock, turns, memories)
+        if again is None:
+            run, turns = _simulated(plan, arrivals, average, brief, before)
+            again = {key: calls[-1].memory for key, calls in turns.items()}
+        memories = again
         span -= run.end
         if span < 0.0 or (before and _settled(before, memories)):
             break
-    if brief == how and _goes_alike(clock, turns, memories):
+    if brief == how and _behind(clock, turns, memories) is not None:
         return run
     return _simulated(plan, arrivals, average, how, memories)[0]
 
 
-def _settled(before: Memories, behind: Memories) -> bool:
+def _settled(before: Memories, after: Memories) -> bool:
     """True if a turn leaves the clocks as it found them."""
-    return all(abs(behind[key].factor - before[key].factor) < SETTLED for key in behind)
+    return all(abs(after[key].factor - before[key].factor) < SETTLED for key in after)
 
 
-def _goes_alike(clock: ClockSpec, turns: Turns, memories: Memories) -> bool:
-    """True if the next turn, behind *memories*, is that of *turns* again."""
-    how = clock.response
-    assert how is not None  # somebody remembers
-    return all(goes_alike(calls, memories[key], clock, how) for key, calls in turns.items())
+def _behind(clock: ClockSpec, turns: Turns, memories: Memories) -> Memories | None:
+    """What governors know behind the turn that asked *turns*, once more behind *memories*; None: it
+    would be another one.
+    """
+    if not turns:
+        return None
+    found = {}
+    for key, calls in turns.items():
+        assert clock.response is not None  # somebody remembers
+        again = behind(calls, memories[key], clock, clock.response)
+        if again is None:
+            return None
+        found[key] = again
+    return found
 
 
 def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:

@@ -1,0 +1,36 @@
+"""Explanations of iterations: kinds of sharing that need no run."""
+
+from __future__ import annotations
+
+import pytest
+
+from c3sim.iterations import described
+from c3sim.spec.reading.hardware import load_hardware
+
+TEXT = """\
+schema: 1
+kind: iteration
+name: small
+node: mi300x-8
+model: llama-3-8b
+layers: 2
+tokens: 256
+parallel: {kind: fsdp}
+phase: forward
+"""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "unmet"), [("as_written", {"dma", "host", "links"}), ("conccl", set())]
+)
+def test_kinds_in_which_no_two_tasks_meet_change_no_figure(tmp_path, strategy, unmet):
+    """All-gathers follow each other in one stream, so no two are on links at once; by engines they
+    have queues and packets of the host.
+    """
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    node = load_hardware("mi300x-8").node
+    workload = described.subject(file, node)
+    sample = described._measured(workload, node, strategy).sample
+    assert described._of_one(sample.workload, node) == unmet
+    assert sample.sharing(node, frozenset(unmet)) == sample.sharing(node, frozenset())
