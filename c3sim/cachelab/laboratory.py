@@ -177,7 +177,7 @@ class Laboratory:
             before = state.counts.copy()
             line, code, phase, first = self._stream(launch, sampled)
             issue = issue_of(launch, len(line), machine, sampled.classes)
-            code = code + base[launch.name]
+            code = code + np.int32(base[launch.name])  # another type would be compiled again
             of_launch = settings._replace(slots=_slots(machine, launch))
             end = loop.run(of_launch, state, slots, line, code, phase, first, now, issue)
             sums += weight * (state.counts - before)

@@ -1,6 +1,6 @@
 """Losses of an overlap, by cause: the parts add up to the loss, and none of them is a gain.
 
-W - S = sum of parts + together - hidden - whole        (docs/nomenclature.md)
+W - S = sum of parts + together - hidden - whole        (docs/model.md)
 """
 
 from __future__ import annotations
