@@ -252,9 +252,9 @@ def _fields(spec: BaseModel) -> Any:
 
     table = make_table(["field", "value", "what it is"], [])
     data = spec.model_dump(mode="json", by_alias=True)
-    for name, field in fields_of(type(spec)).items():
+    for name in fields_of(type(spec)):
         if name not in ("schema", "kind", "name", "description", "source"):
-            add_row(table, name, _plain(data[name]), description_of(field))
+            add_row(table, name, _plain(data[name]), description_of(type(spec), name))
     return table
 
 

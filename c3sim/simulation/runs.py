@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
+from pydantic_core import to_json
+
 from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
@@ -68,7 +70,7 @@ def _place(shape: Shape, node: Node) -> tuple[Shape, Hashable]:
     try:
         hash(values)
     except TypeError:
-        values = repr(values)
+        values = to_json(values, fallback=repr)
     return shape, values
 
 

@@ -25,14 +25,13 @@ LEAST_BYTES = 1024
 class Spec(BaseModel):
     """A frozen model that refuses unknown fields; a field with an alias takes either name.
 
-    The text below a field is its description.
+    The text below a field is its description (:func:`c3sim.spec.fields.descriptions`).
     """
 
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
         populate_by_name=True,
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
         defer_build=True,  # most commands need few of the models
     )

@@ -89,6 +89,8 @@ def read_document(path: Path) -> Document:
 Loaded = TypeVar("Loaded")
 MOST = 64  # the oldest goes first
 
+#: What was loaded from which files, by who loads what; and where, if that lies in the working
+#: directory or below it.
 _kept: dict[tuple[object, ...], tuple[Any, dict[Path, bytes]]] = {}
 
 
@@ -98,20 +100,34 @@ def kept(load: Callable[[str | Path], Loaded], name_or_path: str | Path) -> Load
 
     Raises what *load* raises.
     """
-    key = (load, type(name_or_path), os.fspath(name_or_path), os.getcwd())
-    if key in _kept:
-        loaded, files = _kept[key]
-        if all(_bytes(path) == data for path, data in files.items()):
-            _note(files)
-            return loaded  # type: ignore[no-any-return]  # what this *load* gave
-        del _kept[key]
-    with recorded() as files:
+    text, here = os.fspath(name_or_path), os.getcwd()
+    asked = (load, type(name_or_path), text)
+    for where in (here, "") if not _is_local(text) else (here,):
+        loaded, files = _kept.get((*asked, where), (None, {}))
+        if files and (where or not _any_below(here, files)):
+            if all(_bytes(path) == data for path, data in files.items()):
+                _note(files)
+                return loaded  # type: ignore[no-any-return]  # what this *load* gave
+            del _kept[*asked, where]
+    with recorded() as read:
         loaded = load(name_or_path)
     if len(_kept) >= MOST:
         del _kept[next(iter(_kept))]
+    files = {path.resolve(): data for path, data in read.items()}
     if files:  # else nothing tells when it is no longer so
-        _kept[key] = loaded, {path.resolve(): data for path, data in files.items()}
+        local = _is_local(text) or _any_below(here, files)
+        _kept[*asked, here if local else ""] = loaded, files
     return loaded
+
+
+def _is_local(text: str) -> bool:
+    """True if *text* is the path of something in the working directory."""
+    return not os.path.isabs(text) and os.path.exists(text)
+
+
+def _any_below(folder: str, files: Mapping[Path, bytes]) -> bool:
+    """True if errors print the path of one of *files* relative to *folder*."""
+    return any(path.is_relative_to(folder) for path in files)
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -170,7 +170,7 @@ class _Spot:
 
     def _missing(self, name: str) -> str:
         model = form_of(self.above.annotation).model
-        about = description_of(fields_of(model)[name]) if model is not None else ""
+        about = description_of(model, name) if model is not None else ""
         return f"missing field {name!r}{f' ({about})' if about else ''}; it has no default"
 
     def _extra(self, name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.base import Reading
 from c3sim.spec.reading.checks.workload import check_workload
-from c3sim.spec.reading.documents import Document, Place, join, plain
+from c3sim.spec.reading.documents import Document, Place, join
 from c3sim.spec.reading.files import LARGEST_DATA, display, read_text
 from c3sim.spec.reading.mistakes import raise_all, read
 from c3sim.spec.record import Record, record_id
@@ -152,12 +152,20 @@ def _two_roles(records: Iterable[tuple[Record, str, int]]) -> Iterator[InputErro
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [key for key, _ in pairs]
+        key = next(key for number, key in enumerate(names) if key in names[:number])
+        raise InputError(f"field {key!r} is given twice; each may be given once")
     for key, value in pairs:
-        if key in result:
-            raise InputError(f"field {key!r} is given twice; each may be given once")
-        result[key] = plain(value) if isinstance(value, list) else value
+        if type(value) is list:
+            result[key] = _as_tuple(value)
     return result
+
+
+def _as_tuple(values: list[Any]) -> tuple[Any, ...]:
+    """Lists of JSON as files have them; mappings in them are done already."""
+    return tuple([_as_tuple(each) if type(each) is list else each for each in values])
 
 
 def _not_a_number(text: str) -> NoReturn:

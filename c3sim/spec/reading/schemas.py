@@ -13,9 +13,11 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from c3sim.errors import InputError
 from c3sim.spec.base import LEAST_BYTES, Style
+from c3sim.spec.fields import descriptions
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm, Transformer
@@ -57,10 +59,18 @@ _WORDS = {"$ref": "#/$defs/words"}
 
 
 class _Generator(GenerateJsonSchema):
-    """Pydantic's own, without titles of fields."""
+    """Pydantic's own, with descriptions of fields and without titles."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
+        found = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        for name, text in descriptions(model).items():
+            if written := found["properties"].get(model.model_fields[name].alias or name):
+                written["description"] = text
+        return found
 
 
 def json_schema(kind: str) -> Schema:
