@@ -21,7 +21,7 @@ def free() -> int:
         return found.getsockname()[1]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def start(tmp_path_factory):
     """Starts ``c3sim lab`` with some words more; gives the process and its link."""
     if find_spec("nicegui") is None:
@@ -53,7 +53,7 @@ def start(tmp_path_factory):
     assert list(folder.iterdir()) == []  # nothing is left where it was started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def link(start):
     return start()[1]
 
@@ -66,3 +66,4 @@ def tab(browser: Page, link: str):
     assert browser.complaints() == []
     hosts = {urlsplit(url).netloc for url in browser.requests() if url.startswith(("http", "ws"))}
     assert hosts == {urlsplit(link).netloc}
+    browser.leave()

@@ -27,6 +27,7 @@ LONG = (
     "packaged llama3",
     "packaged fsdp-layer",
     "packaged gemm-behind-all-gather-by-pytorch",
+    "t3-8: packaged gemm-stores-staggered",
     "DMA all_gather, pull, one thread",
 )
 TURNS = 3  # commits in a row that have all cases on real nodes
@@ -43,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     laws_of_times.EVERY = every
 
     def marks(case: Case) -> list[pytest.MarkDecorator]:
-        if case.name.startswith(LONG):
+        if case.name.startswith(LONG) or str(case) in LONG:
             return [pytest.mark.slow, pytest.mark.long]
         return [] if case.node_name in TEACHING else [pytest.mark.slow]
 

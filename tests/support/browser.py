@@ -95,12 +95,16 @@ class Page:
             mobile=False,
         )
         if again:
-            self.call("Page.navigate", url="about:blank")
+            self.leave()
             self.evaluate("new Promise((done) => setTimeout(done, 50))")
         self.events.clear()
         self.call("Page.navigate", url=url)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
+
+    def leave(self) -> None:
+        """Leave the page: one that stays open goes on working, and so does who serves it."""
+        self.call("Page.navigate", url="about:blank")
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression in the page."""

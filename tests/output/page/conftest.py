@@ -44,3 +44,4 @@ def tab(browser: Page, page: Path):
     assert browser.complaints() == []
     inside = ("file:", "data:", "blob:")
     assert [url for url in browser.requests() if not url.startswith(inside)] == []
+    browser.leave()
