@@ -39,12 +39,14 @@ def served(
     """Bytes of *program* that caches serve under *policy*, by each of *shares* of the last shared
     cache. *streams_known*: memory's efficiencies have been measured with streams of reads, copies.
     """
-    found = []
-    for share in shares:
-        of_share = with_share(machine, share)
-        counts = Laboratory(program, of_share, samples=samples).counts(policy)
-        found.append(served_of(counts, of_share, policy, streams_known=streams_known))
-    return tuple(found)
+    laboratories = (Laboratory(program, with_share(machine, s), samples=samples) for s in shares)
+    return tuple(served_by(each, policy, streams_known=streams_known) for each in laboratories)
+
+
+def served_by(laboratory: Laboratory, policy: str, *, streams_known: bool = True) -> Served:
+    """Bytes of the program of *laboratory* that caches serve under *policy*; as :func:`served`."""
+    counts = laboratory.counts(policy)
+    return served_of(counts, laboratory.machine, policy, streams_known=streams_known)
 
 
 def with_share(machine: Machine, share: float) -> Machine:

@@ -257,6 +257,14 @@ def test_a_shape_without_a_letter_is_refused():
         program_of(application("lrn", n=1, h=2, w=2, window=5))
 
 
+def test_policies_share_streams_and_nothing_else():
+    """One laboratory for all of them counts what one for each does."""
+    program = program_of(application("gru", **SHAPES["gru"]))
+    shared = Laboratory(program, MANY)
+    apart = [Laboratory(program, MANY).counts(policy) for policy in POLICIES]
+    assert [shared.counts(policy) for policy in POLICIES] == apart
+
+
 def test_a_sample_is_near_the_whole():
     """A quarter of the lines of a pooling: hits within two points, traffic within 2 %."""
     shape = {"n": 3, "c": 3, "h": 55, "w": 55, "window": 3, "stride": 2}

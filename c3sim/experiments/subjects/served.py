@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.cachelab.machine import Machine, lines_of, machine_of
 from c3sim.cachelab.nests import IMAGES, Program, program_of
@@ -21,6 +21,9 @@ from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
 from c3sim.spec.study import Application
 from c3sim.spec.task import Served
+
+if TYPE_CHECKING:
+    from c3sim.cachelab.laboratory import Laboratory
 
 FILE = "cache-policies.csv"
 NUMBERS = ("held", "l1", "l2", "cache", "read", "written", "inserted", "row_misses", "stalls")
@@ -81,17 +84,17 @@ def in_laboratory(
     streams_known: bool,
 ) -> Result:
     """The same, by the laboratory."""
-    from c3sim.cachelab.served import served  # numba, where it is installed
+    from c3sim.cachelab.served import served_by  # numba, where it is installed
 
     machine = machine_of(node, application.dtype, structure)
-    program = _program(application.model_dump_json(), machine)
-    found = served(program, machine, policy, shares=(share,), streams_known=streams_known)
+    laboratory = _laboratory(application.model_dump_json(), machine, share)
+    program, found = laboratory.program, served_by(laboratory, policy, streams_known=streams_known)
     pairs = list(zip(program.launches, program.weights, strict=True))
     largest = max(program.launches, key=lambda launch: launch.whole(machine.line))
     flops = sum(launch.flops * weight for launch, weight in pairs)
     part = max(1.0, program.weights[0])  # images stand for others, which have workgroups as well
     times = part if len(program.launches) == 1 else 1.0
-    return Result(found[0], flops, round(largest.workgroups * times))
+    return Result(found, flops, round(largest.workgroups * times))
 
 
 @lru_cache(maxsize=2)
@@ -100,6 +103,17 @@ def _program(application: str, machine: Machine) -> Program:
 
     made = Application.model_validate_json(application)
     return program_of(made, images=images_for(made, machine) if made.kind in IMAGES else None)
+
+
+@lru_cache(maxsize=1)
+def _laboratory(application: str, machine: Machine, share: float) -> Laboratory:
+    """The laboratory of *application* on *machine* with a *share* of its last shared cache; it
+    keeps the streams, which all policies have in common.
+    """
+    from c3sim.cachelab.laboratory import SAMPLES, Laboratory
+    from c3sim.cachelab.served import with_share
+
+    return Laboratory(_program(application, machine), with_share(machine, share), samples=SAMPLES)
 
 
 @cache
