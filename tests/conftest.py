@@ -15,7 +15,7 @@ from browser import chromium, find_chromium
 from refusals import Refusals
 from turns import has_turn, turn_of_commit
 
-TURNS = 15  # commits in a row that have every long test
+TURNS = 30  # commits in a row that have every long test
 # Tests start hundreds of processes: each would compile c3sim again, and every run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -55,9 +55,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Thousands of tests stay until the end: the collector need not look at them again."""
+    """Thousands of tests stay until the end: the collector need not look at them again, and seldom
+    at what comes and goes.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def imports(path: Path) -> dict[str, bool]:
     def add(name: str, lazily: bool) -> None:
         names[name] = names.get(name, True) and lazily
 
-    def visit(node: ast.AST, lazily: bool) -> None:
+    for node, lazily in statements(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 add(alias.name, lazily)
@@ -100,18 +100,33 @@ def imports(path: Path) -> dict[str, bool]:
             module = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:
                 add(f"{module}.{alias.name}", lazily)
-        for child in ast.iter_child_nodes(node):
-            visit(child, lazily or _runs_later(node))
+    return names
+
+
+@cache
+def statements(path: Path) -> list[tuple[ast.stmt, bool]]:
+    """Every statement of the file, and whether it runs only later; expressions are not looked into,
+    which are most of a file.
+    """
+    found = []
+
+    def visit(node: ast.AST, lazily: bool) -> None:
+        lazily = lazily or _runs_later(node)
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for child in getattr(node, name, ()):
+                if isinstance(child, ast.stmt):
+                    found.append((child, lazily))
+                visit(child, lazily)
 
     visit(parsed(path), False)
-    return names
+    return found
 
 
 def _runs_later(node: ast.AST) -> bool:
     """True if what is below runs after the import of the file, or only for a type checker."""
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def importers(*packages: str, at_import_only: bool = False) -> set[str]:
@@ -315,7 +330,7 @@ def test_functions_fit_on_a_screen() -> None:
         f"{path.relative_to(ROOT).as_posix()} {node.name}"
         for folder in TOP_FOLDERS
         for path in modules(folder)
-        for node in ast.walk(parsed(path))
+        for node, _ in statements(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno - node.lineno >= LONGEST_FUNCTION  # most are short as they stand
         and _lines(node) > LONGEST_FUNCTION

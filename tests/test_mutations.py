@@ -11,7 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import yaml
+
+from c3sim.validation.compare.bounds import load_bounds
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,6 +27,7 @@ def _tool() -> ModuleType:
 
 tool = _tool()
 ENTRIES = tool.mutations()
+SUITES = {*load_bounds().suites}
 every_mutation = pytest.mark.parametrize("mutation", ENTRIES, ids=lambda each: each.name)
 
 
@@ -55,8 +57,7 @@ def test_what_notices_it_is_there(mutation):
     for test in mutation.tests:
         file, _, name = test.partition("::")
         assert f"def {name}(" in (ROOT / file).read_text("utf-8"), test
-    bounds = yaml.safe_load((ROOT / "validation" / "bounds.yaml").read_text("utf-8"))["suites"]
-    assert set(mutation.bounds) <= set(bounds)
+    assert set(mutation.bounds) <= SUITES
     golden = {path.stem for path in (ROOT / "tests" / "golden" / "suites").glob("*.parquet")}
     assert {*mutation.bounds, *mutation.figures} <= golden
     assert bool(mutation.figures) != bool(mutation.unmeasured)

@@ -231,7 +231,9 @@ def _of_one(workload: Workload, node: Node) -> set[str]:
     if host.launch == "graph" and host.release == "event" and node.scale_out is None:
         found.add("host")
     away = [
-        task for task in tasks if task.kind == "collective" or kind_of(task).stores_at_peers(task)
+        task
+        for task in tasks
+        if kind_of(task).side == "communication" or kind_of(task).stores_at_peers(task)
     ]
     streams = {task.stream for task in away}
     if len(streams) < 2 and None not in streams:

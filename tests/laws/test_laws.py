@@ -1,7 +1,7 @@
 """Every law on every case: a test is a node and a workload, and says which laws it breaks.
 
 A run of all tests tries a sample (``law_cases.sample``): on the teaching nodes all of it but what
-is long, on real nodes a third, another with each commit. ``--every-case`` tries all (nox -s laws).
+is long, on real nodes a fifth, another with each commit. ``--every-case`` tries all (nox -s laws).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONG = (
     "t3-8: packaged gemm-stores-staggered",
     "DMA all_gather, pull, one thread",
 )
-TURNS = 3  # commits in a row that have all cases on real nodes
+TURNS = 5  # commits in a row that have all cases on real nodes
 
 MODULES = (laws_of_energy, laws_of_links, laws_of_rates, laws_of_times)
 
