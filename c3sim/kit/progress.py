@@ -45,19 +45,27 @@ def _seen() -> dict[str, Any]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Within it, the yielded function takes what is done, how many are done, of how many."""
+    """Within it, the yielded function takes what is done, how many are done, of how many. Until it
+    is first called the line of the command stays.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with bars(*columns) as shown:
-        tasks: dict[str, TaskID] = {}
+    shown = bars(*columns)
+    tasks: dict[str, TaskID] = {}
 
-        def tell(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = shown.add_task(what, total=total)
-            shown.update(tasks[what], completed=done)
+    def tell(what: str, done: int, total: int) -> None:
+        if not tasks:
+            shown.start()
+        if what not in tasks:
+            tasks[what] = shown.add_task(what, total=total)
+        shown.update(tasks[what], completed=done)
 
+    try:
         yield tell
+    finally:
+        if tasks:
+            shown.stop()
 
 
 class Working:

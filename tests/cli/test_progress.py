@@ -3,7 +3,7 @@
 import sys
 
 from c3sim.kit import progress as progress_module
-from c3sim.kit.progress import Stages, Working, commanded, working
+from c3sim.kit.progress import Stages, Working, commanded, progress, working
 
 
 def test_a_further_stage_raises_the_total():
@@ -21,13 +21,16 @@ def test_points_that_were_there_are_one_stage():
 
 
 class Bar:
-    """Notes in *events* what a spinner is told."""
+    """Notes in *events* what a bar is told."""
 
     def __init__(self, events):
         self.events = events
 
     def add_task(self, what, total):
         self.events.append(what)
+
+    def update(self, task, completed):
+        self.events.append(completed)
 
     def start(self):
         self.events.append("shown")
@@ -49,6 +52,19 @@ def test_long_work_without_stages_says_what_goes_on(monkeypatch):
         line.aside(lambda _: events.append("asked"))(None)
         line._timer.join()
     assert events == ["simulating", "shown", "away", "asked", "simulating", "shown", "away"]
+
+
+def test_bars_begin_with_what_is_told_first(monkeypatch):
+    """Before that the line of the command is all there is: an empty bar would hide it."""
+    events = []
+    monkeypatch.setattr(progress_module, "bars", lambda *_: Bar(events))
+    with progress():
+        pass
+    with progress() as tell:
+        assert events == []
+        tell("causes", 1, 10)
+        tell("causes", 2, 10)
+    assert events == ["shown", "causes", 1, 2, "away"]
 
 
 def test_a_command_says_that_it_works_unless_something_else_is_shown_or_printed(
