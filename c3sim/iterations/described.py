@@ -4,7 +4,7 @@ explained.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -246,9 +246,19 @@ def _figures(numbers: Numbers) -> dict[str, float]:
     return {"wall": numbers.wall, "exposed": numbers.waited, **busy}
 
 
-def figures_of_described(workload: Described, node: Node, strategy: str) -> dict[str, float]:
-    """Seconds of its wall time, of exposed communication, and of each operator class."""
-    return _figures(_measured(workload, node, strategy).numbers)
+def figures_on(
+    workload: Described, node: Node, strategy: str, *, wall_only: bool = False
+) -> Callable[[Node], dict[str, float]]:
+    """Function that gives seconds of its wall time, of exposed communication, and of each operator
+    class on a node like *node* that has other rates; *wall_only*: only the first is right.
+
+    What computation alone leaves idle there is that on *node*: latencies, which rates do not move.
+    """
+    if wall_only:
+        return lambda on: _figures(_measured(workload, on, strategy, sides=False).numbers)
+    here = _measured(workload, node, strategy)
+    idle = here.idle if isinstance(here, Measured) else None
+    return lambda on: _figures(_measured(workload, on, strategy, idle=idle).numbers)
 
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
@@ -310,12 +320,18 @@ _CLASS_OF = {"gemm": "gemm", "collective": "communication"}
 
 
 def _measured(
-    workload: Described, node: Node, strategy: str, *, trace: bool = False, sides: bool = True
+    workload: Described,
+    node: Node,
+    strategy: str,
+    *,
+    trace: bool = False,
+    sides: bool = True,
+    idle: Mapping[int, float] | None = None,
 ) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
         return measure(
-            loaded.iteration, loaded.model, node, change=change, trace=trace, sides=sides
+            loaded.iteration, loaded.model, node, change=change, trace=trace, sides=sides, idle=idle
         )
     except InputError as error:
         raise InputErrors([error]) from None

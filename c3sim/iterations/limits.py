@@ -9,7 +9,7 @@ from c3sim.evaluation.explanation import figures_of_run
 from c3sim.evaluation.limiter import LEAST, STEP, Limit, Of, better, followed, limits
 from c3sim.evaluation.shares import Progress
 from c3sim.evaluation.strategies.table import best_workload, strategy_name
-from c3sim.iterations.described import figures_of_described
+from c3sim.iterations.described import figures_on
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described
@@ -49,7 +49,7 @@ def limit_of_run(
         run = best_workload(strategy_name(strategy), workload, node)
         found = limits(lambda on: {WALL: run_once(on, run, energy=False).end}, node, {WALL})
         return found[WALL]
-    times = _times(workload, node, strategy)
+    times = _times(workload, node, strategy, wall_only=True)
     shares = {}
     for part, paths in PARTS.items():
         there = [path for path in paths if node.scale_out or not path.startswith("scale_out")]
@@ -66,12 +66,13 @@ def limit_line(found: Limit | dict[str, float]) -> str:
     return f"{said} ('c3sim explain' names the number that binds)"
 
 
-def _times(workload: Workload, node: Node, strategy: str) -> Of:
-    """Times by name of *workload* on any node, as *strategy* has it on *node*."""
+def _times(workload: Workload, node: Node, strategy: str, *, wall_only: bool = False) -> Of:
+    """Times by name of *workload* on any node, as *strategy* has it on *node*; *wall_only*: no
+    other is asked for.
+    """
     name = strategy_name(strategy)
     if isinstance(workload, Described):
-        described = workload
-        return lambda on: figures_of_described(described, on, name)
+        return figures_on(workload, node, name, wall_only=wall_only)
     run = best_workload(name, workload, node)
 
     def times(on: Node) -> dict[str, float]:

@@ -15,7 +15,7 @@ Synchronization and Linearity, 1992, chapter 3.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -57,6 +57,13 @@ class Measured:
         return self.low
 
     @property
+    def idle(self) -> dict[int, float] | None:
+        """What computation alone leaves idle [s] by layers: latencies that no rate moves; None
+        where the host is in the loop.
+        """
+        return None if self.host_bound else {self.few: self.low.idle, self.more: self.high.idle}
+
+    @property
     def waits_for_host(self) -> bool:
         """True if launches take longer than one pass, of all layers, comes out."""
         one = self.high.numbers
@@ -94,10 +101,12 @@ def measure(
     trace: bool = False,
     all_layers: bool = False,
     sides: bool = True,
+    idle: Mapping[int, float] | None = None,
 ) -> Measured | InTurns:
     """*iteration* on *node*. *change*: of every workload that is simulated (a strategy, settings).
-    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`. Raises InputErrors where it
-    cannot run there.
+    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`; *idle*: known by the number of
+    layers where the host is in no loop, so that no side is run. Raises InputErrors where it cannot
+    run there.
     """
     planned = plan(iteration, model, node)
     if planned.in_turns:
@@ -114,10 +123,11 @@ def measure(
         check_on_node(built.workload, node)
         average = average_before(node, change(launched(built.workload, eager=eager)))
         how: dict[str, Any] = {"eager": eager, "called": called, "average": average}
-        how["sides"] = sides
-        low = last = Runs.of(node, built, change, **how, trace=trace)
+        how["sides"], known = sides, idle if idle is not None and not eager else {}
+        low = last = Runs.of(node, built, change, **how, idle=known.get(more), trace=trace)
         if few != more:
-            low = Runs.of(node, build(planned, few), change, **how, trace=False)
+            less = build(planned, few)
+            low = Runs.of(node, less, change, **how, idle=known.get(few), trace=False)
         return Measured(planned=planned, few=few, more=more, low=low, high=last, host_bound=eager)
 
     measured = runs(few, more, eager=False)

@@ -113,6 +113,8 @@ class Runs:
     communication: Run | None
     known: dict[frozenset[str], Numbers] = field(default_factory=dict, compare=False)
     """figures by kinds of sharing that are taken away, worked out before"""
+    given: float | None = None
+    """*idle* of an equal one elsewhere, for which neither side was run"""
 
     @classmethod
     def of(
@@ -126,10 +128,12 @@ class Runs:
         average: float | None,
         trace: bool,
         sides: bool = True,
+        idle: float | None = None,
     ) -> Runs:
         """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
         be short. *average*: power [W] of a GPU before the iteration. Without *sides* nothing is
-        run but the whole: its wall time is right, what compares it with either side is not.
+        run but the whole: its wall time is right, what compares it with either side is not, but for
+        waiting where *idle* is given (:attr:`idle`).
         """
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
@@ -137,8 +141,8 @@ class Runs:
             whole = simulate(node, workload, energy=True, trace=True, average=average)
         else:
             whole = run_once(node, workload, average=average)
-        if not exchanged or not sides:
-            return cls(built, workload, average, whole, whole, None)
+        if not exchanged or not sides or idle is not None:
+            return cls(built, workload, average, whole, whole, None, given=idle)
         one_side = without(workload, exchanged)
         other = one_after_the_other(workload, exchanged, eager=called)
         return cls(
@@ -182,13 +186,19 @@ class Runs:
             group_exposed=groups[1],
         )
 
+    @property
+    def idle(self) -> float:
+        """Time [s] that computation alone leaves idle: launches and completions of kernels."""
+        if self.given is not None:
+            return self.given
+        return self.compute.end - compute_busy(self.compute, self.built.classes)
+
     def _waited(self, run: Run) -> float:
         """Time [s] of *run* in which communication is exposed, but for what computation alone
         leaves idle: that is no wait for communication.
         """
-        classes = self.built.classes
-        idle = self.compute.end - compute_busy(self.compute, classes)
-        return max(0.0, min(run.exposure.exposed, run.end - compute_busy(run, classes) - idle))
+        busy = compute_busy(run, self.built.classes)
+        return max(0.0, min(run.exposure.exposed, run.end - busy - self.idle))
 
     def sharing(self, node: Node, private: frozenset[str]) -> Numbers:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from c3sim.evaluation.limiter import better
 from c3sim.iterations import described
 from c3sim.spec.reading.hardware import load_hardware
 
@@ -34,3 +35,19 @@ def test_kinds_in_which_no_two_tasks_meet_change_no_figure(tmp_path, strategy, u
     sample = described._measured(workload, node, strategy).sample
     assert described._of_one(sample.workload, node) == unmet
     assert sample.sharing(node, frozenset(unmet)) == sample.sharing(node, frozenset())
+
+
+@pytest.mark.parametrize("path", ["links.bandwidth", "gpu.clock.maximum"])
+def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path):
+    """Kernels' launches and completions are latencies: what waits for communication on a node with
+    better rates is told without a run of computation alone there.
+    """
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    node = load_hardware("mi300x-8").node
+    workload = described.subject(file, node)
+    there = better(node, (path,), 1.1)
+    with_sides = described._figures(described._measured(workload, there, "as_written").numbers)
+    figures = described.figures_on(workload, node, "as_written")(there)
+    assert figures["exposed"] > 0.0
+    assert figures == pytest.approx(with_sides, rel=1e-9)
