@@ -4,9 +4,9 @@
 
 Each figure stands in a block between two comments. With --check nothing is written, and the exit
 code is 1 if a block is not what the models give now. --study: a file that ``c3sim study conccl
---out`` has written, instead of a run of a minute. Errors are those of docs/validation.md, which a
-test keeps fresh; blind ones are those of the predictions on file, beside the records. Pictures are
-not compared.
+--out`` has written, instead of a run of a minute; one without a band leaves means out. Errors are
+those of docs/validation.md, which a test keeps fresh; blind ones are those of the predictions on
+file, beside the records. Pictures are not compared.
 """
 
 from __future__ import annotations
@@ -259,14 +259,16 @@ def main() -> None:
     arguments = parser.parse_args()
     blind = blind_walls()
     if arguments.study:
-        answer = json.loads(arguments.study.read_text(encoding="utf-8"))["answer"]
+        answer = json.loads(arguments.study.read_text(encoding="utf-8")).get("answer")
     else:
         answer = study_answer(arguments.pictures)
     blocks = {
-        "README.md": {"run": run_with_output(), "trust": trust(answer, blind)},
-        "docs/gaps.md": {"means": means_table(answer), "order": order_table(answer)},
+        "README.md": {"run": run_with_output()},
         "docs/predictions/README.md": {"blind": blind_table(blind)},
     }
+    if answer is not None:
+        blocks["README.md"]["trust"] = trust(answer, blind)
+        blocks["docs/gaps.md"] = {"means": means_table(answer), "order": order_table(answer)}
     stale = []
     for name, parts in blocks.items():
         text = fresh = (ROOT / name).read_text(encoding="utf-8")
