@@ -40,14 +40,14 @@ MAY_IMPORT: dict[str, str] = {
     "kit": "errors result",
     "machine": "spec models engine",
     "processes": "spec models result engine machine",
-    "tasks": "errors spec cachelab models machine processes",
+    "tasks": "spec cachelab models machine processes",
     "simulation": "errors spec models result engine machine processes tasks",
-    "evaluation": "errors spec models result spec.reading machine tasks simulation",
-    "iterations": "errors spec models result spec.reading machine tasks simulation evaluation",
-    "experiments": "errors spec cachelab models result spec.reading machine tasks simulation"
+    "evaluation": "errors spec models result spec.reading tasks simulation",
+    "iterations": "errors spec models result spec.reading tasks simulation evaluation",
+    "experiments": "errors spec cachelab models result spec.reading tasks simulation"
     " evaluation iterations kit",
     "importers": "errors spec models result spec.reading simulation evaluation",
-    "output": "errors spec result spec.reading machine evaluation iterations kit experiments",
+    "output": "errors spec result spec.reading evaluation iterations kit experiments",
     "api": "errors spec result spec.reading evaluation iterations kit experiments importers output",
     "lab": "errors spec result spec.reading simulation evaluation iterations kit experiments"
     " output api",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from c3sim.kit.look import INK, colours, panel, save, style
-from c3sim.machine.energy import components_of
+from c3sim.spec.energies import components_of
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.record import Record
 from c3sim.validation.compare.loops import Loop, measured_loop, predicted_loop

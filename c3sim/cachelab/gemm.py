@@ -72,11 +72,14 @@ def machine_for(tiled: Tiled, machine: Machine) -> Machine:
 
 @lru_cache(maxsize=256)
 def served_gemm(
-    tiled: Tiled, machine: Machine, policy: str, shares: Sequence[float] = SHARES
+    tiled: Tiled, machine: Machine, policy: str, shares: Sequence[float] = SHARES, *, alike: bool
 ) -> tuple[Served, ...]:
     """Bytes of *tiled* that caches serve under *policy*, by each of *shares* of the last shared
-    cache. Raises InputError: numba is not installed, without which that takes minutes.
+    cache. Raises InputError: its products are not *alike* in rows; numba is not installed, without
+    which that takes minutes.
     """
+    if not alike:
+        raise InputError("the cache laboratory follows products of equal rows", "lines")
     if find_spec("numba") is None:
         raise InputError("the cache laboratory needs numba: pip install 'c3sim[fast]'", "lines")
     from c3sim.cachelab.laboratory import SAMPLES, Laboratory

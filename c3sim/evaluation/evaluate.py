@@ -10,7 +10,6 @@ from c3sim.evaluation.notes import Noted, notes
 from c3sim.evaluation.strategies.rewrites import baseline, collectives
 from c3sim.evaluation.strategies.table import Best, best_candidate, strategy_name
 from c3sim.evaluation.trust import nearest
-from c3sim.machine.energy import by_component, components_of
 from c3sim.result import (
     ClassTime,
     DrawResult,
@@ -29,6 +28,7 @@ from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
+from c3sim.spec.energies import by_component, components_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Task, Workload

@@ -33,7 +33,7 @@ from c3sim.evaluation.limiter import Limit
 from c3sim.evaluation.losses import loss_note, losses
 from c3sim.evaluation.shares import NONE, Part, Progress, parts_of, runs_of_kinds, shapley
 from c3sim.evaluation.strategies.table import Best
-from c3sim.machine.machine import SHARING
+from c3sim.models.capacity import SHARING
 from c3sim.result import Losses
 from c3sim.result.shown import Shown
 from c3sim.simulation.exposure import busy_and_exposed, classes_of

@@ -26,7 +26,7 @@ from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
 from c3sim.iterations.runs import Change, Numbers, Runs, launched
-from c3sim.machine.machine import SHARING
+from c3sim.models.capacity import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.hardware import Node

@@ -12,9 +12,9 @@ from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.iterations.runs import Numbers, Runs
 from c3sim.iterations.stages import Stage
-from c3sim.machine.energy import IDLE, by_component
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
+from c3sim.spec.energies import IDLE, by_component
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Dlrm
 from c3sim.spec.workload import Collective

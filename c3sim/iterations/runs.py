@@ -10,11 +10,11 @@ from typing import Any
 from c3sim.iterations.build import Built
 from c3sim.iterations.builder import COMMUNICATION
 from c3sim.iterations.shares import adding_up, parts_of_step, shares_of_groups
-from c3sim.machine.energy import IDLE
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.energies import IDLE
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
 

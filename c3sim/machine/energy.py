@@ -18,7 +18,7 @@ measured the result is unvalidated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.machine.traffic import Traffic
@@ -26,32 +26,6 @@ from c3sim.spec.hardware import Gpu, Node
 
 if TYPE_CHECKING:
     from c3sim.engine.recorder import Segment
-
-Account = Mapping[str, float]  # name of an energy in the node file -> J
-IDLE = "idle_power"
-
-#: The component (a key of the node file) of each energy of ``gpu.energy``.
-COMPONENT_OF = {
-    "flop": "compute_units",
-    "compute_unit": "compute_units",
-    "vector_byte": "compute_units",
-    "l2_byte": "l2",
-    "cache_byte": "memory_side_cache",
-    "hbm_byte": "hbm",
-    "link_byte": "links",
-    "dma_byte": "dma_engines",
-    "dma_engine": "dma_engines",
-    "dma_command": "dma_engines",
-    "host_link_byte": "host_link",
-    IDLE: "idle",
-}
-COMPONENTS = tuple(dict.fromkeys(COMPONENT_OF.values()))
-PLAIN = {
-    "l2": "L2",
-    "memory_side_cache": "memory-side cache",
-    "hbm": "HBM",
-    "dma_engines": "DMA engines",
-}
 
 
 class Bill(NamedTuple):
@@ -192,22 +166,3 @@ def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, 
 def idle_energy(node: Node, wall: float) -> float:
     """Energy [J] that all GPUs take in *wall* s whatever they do."""
     return node.gpu.clock.idle_power * wall * node.ranks
-
-
-def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str, float]:
-    """*account* summed by component, all of *node* named; *idle*: that too (no task has any)."""
-    names = (name for name in components_of(node) if idle or name != COMPONENT_OF[IDLE])
-    sums = dict.fromkeys(names, 0.0)
-    for name, joules in account.items():
-        sums[COMPONENT_OF[name]] += joules
-    return sums
-
-
-def components_of(node: Node) -> dict[str, str]:
-    """Component of *node* -> its name for display, from the node file where it has one."""
-    absent = () if node.gpu.memory_side_cache is not None else ("memory_side_cache",)
-    return {
-        name: node.gpu.names.get(name, PLAIN.get(name, name.replace("_", " ")))
-        for name in COMPONENTS
-        if name not in absent
-    }

@@ -42,8 +42,6 @@ from c3sim.models.capacity import Capacity
 from c3sim.models.power import Load
 from c3sim.spec.hardware import Node
 
-SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
-STORE_QUEUES, POSTS = "store_queues", "posts"  # further kinds, of kernels that store, or post
 Memories = Mapping[tuple[int, str], Memory]  # by GPU and name of the governor
 Turns = Mapping[tuple[int, str], Sequence[Call]]
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive

@@ -13,6 +13,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+#: Kinds of sharing that a run can do without.
+SHARING = ("compute_units", "cache", "hbm", "links", "dma", "clock", "host")
+STORE_QUEUES, POSTS = "store_queues", "posts"  # further kinds, of kernels that store, or post
+
 
 class Port(NamedTuple):
     """One direction of a connection of a GPU, whichever GPU that is.

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from c3sim.machine.machine import POSTS
 from c3sim.machine.state import Asked
 from c3sim.machine.traffic import Traffic
+from c3sim.models.capacity import POSTS
 from c3sim.models.groups import Span, span_of
 from c3sim.models.network import (
     Draw,

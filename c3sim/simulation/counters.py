@@ -22,11 +22,12 @@ from typing import Any
 from c3sim.engine.flow import Flow
 from c3sim.engine.recorder import Recorder, Segment
 from c3sim.machine.drawing import rate_of
-from c3sim.machine.energy import COMPONENT_OF, IDLE, components_of, flow_powers
+from c3sim.machine.energy import flow_powers
 from c3sim.machine.machine import Machine
 from c3sim.models.capacity import Capacity
 from c3sim.processes.kernels.dispatcher import Dispatcher
 from c3sim.result import Counter
+from c3sim.spec.energies import COMPONENT_OF, IDLE, components_of
 from c3sim.spec.hardware import Node
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from c3sim.machine.cache_counts import CacheCounts
-from c3sim.machine.energy import IDLE, Account
 from c3sim.processes.plan import Arrivals
 from c3sim.result import Timeline
+from c3sim.spec.energies import IDLE, Account
 
 
 class Exposure(NamedTuple):

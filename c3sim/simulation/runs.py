@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from pydantic_core import to_json
 
-from c3sim.machine.machine import POSTS, SHARING, STORE_QUEUES
+from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun

@@ -19,7 +19,7 @@ from c3sim.engine.progress import Progress
 from c3sim.engine.recorder import Recorder
 from c3sim.errors import DeadlockError, InputError
 from c3sim.machine.cache_counts import CacheCounts, cache_counts
-from c3sim.machine.energy import Account, components_of, idle_energy, task_accounts
+from c3sim.machine.energy import idle_energy, task_accounts
 from c3sim.machine.follower import behind
 from c3sim.machine.machine import Machine, Memories, Turns
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
@@ -33,6 +33,7 @@ from c3sim.simulation.exposure import exposure
 from c3sim.simulation.folding import folds
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.run import Run, TaskRun
+from c3sim.spec.energies import Account, components_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.parts import Clock as ClockSpec
 from c3sim.spec.schedules import expanded

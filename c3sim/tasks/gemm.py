@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from c3sim.cachelab.gemm import Tiled, served_gemm
 from c3sim.cachelab.machine import machine_of
-from c3sim.errors import InputError
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, results_take_lines
@@ -368,8 +367,6 @@ class _Tiles:
     def _followed(self) -> tuple[Served, ...]:
         """Bytes by place, counted line by line: order and tiles are those of the formulas."""
         task, plan = self.task, self.plan
-        if task.rows:
-            raise InputError("the cache laboratory follows products of equal rows", "lines")
         together = min(plan.tiles, plan.residents * self.spec.compute_unit_count)
         tiled = Tiled(
             *(task.m, task.n, ceil(task.k / plan.split_k), self.element),
@@ -381,7 +378,7 @@ class _Tiles:
             residents=plan.residents,
         )
         machine = machine_of(self.context.node, task.dtype)
-        return served_gemm(tiled, machine, task.lines or "past_l1")
+        return served_gemm(tiled, machine, task.lines or "past_l1", alike=not task.rows)
 
     def _order(self) -> TileOrder:
         if self.library.tile_order != "rows":

@@ -7,7 +7,7 @@ import pytest
 import c3sim
 from c3sim.evaluation.explanation import CAUSES
 from c3sim.evaluation.shares import shapley
-from c3sim.machine.machine import SHARING
+from c3sim.models.capacity import SHARING
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload

@@ -8,9 +8,10 @@ import pytest
 from law_cases import Case
 from law_runs import REL, Trial, law
 
-from c3sim.machine.energy import by_component, components_of, idle_energy
+from c3sim.machine.energy import idle_energy
 from c3sim.result import Counter
 from c3sim.simulation.folding import can_fold
+from c3sim.spec.energies import by_component, components_of
 
 
 def _integral(counter: Counter, values: object, end: float) -> float:

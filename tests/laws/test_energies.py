@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from c3sim.machine.energy import COMPONENT_OF
+from c3sim.spec.energies import COMPONENT_OF
 from c3sim.spec.parts import Energies
 
 

@@ -7,10 +7,11 @@ import json
 import pytest
 
 import c3sim
-from c3sim.machine.energy import COMPONENTS, bill_of, by_component, components_of
+from c3sim.machine.energy import bill_of
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Port
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.energies import COMPONENTS, by_component, components_of
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import payload_bytes

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from c3sim.machine.energy import by_component
 from c3sim.simulation.runs import run_once
+from c3sim.spec.energies import by_component
 from c3sim.spec.hardware import Node
 from c3sim.spec.record import Record
 from c3sim.spec.workload import Workload

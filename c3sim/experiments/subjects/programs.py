@@ -20,9 +20,9 @@ from c3sim.evaluation.strategies.rewrites import on_compute_units, with_tasks
 from c3sim.experiments.cases import Case, collective_of
 from c3sim.experiments.study import Row, grouped
 from c3sim.kit.text import size
-from c3sim.machine.energy import IDLE, by_component
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import alone, run_once
+from c3sim.spec.energies import IDLE, by_component
 from c3sim.spec.hardware import Node
 from c3sim.spec.sourced import Leaf
 from c3sim.spec.task import Command

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from c3sim.kit import look
 from c3sim.kit.steps import average, extended, mean
 from c3sim.kit.text import figures, percent
-from c3sim.machine.energy import COMPONENTS
 from c3sim.output.pictures.timeline_lanes import Scale
 from c3sim.result import Counter, Timeline
+from c3sim.spec.energies import COMPONENTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from c3sim.machine.machine import POSTS
+from c3sim.models.capacity import POSTS
 from c3sim.models.dma import POLL_STAGGERS
 from c3sim.processes.dma.engines import Engines, QueueKey, Ring, Step, Words
 from c3sim.processes.plan import Context
