@@ -42,8 +42,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Strict types of c3sim and validation."""
     session.install("-e", ".[lint,lab]")
-    session.run("mypy", "c3sim")
-    session.run("mypy", "validation")
+    session.run("mypy", "c3sim", "validation")
 
 
 @nox.session
