@@ -91,6 +91,7 @@ def draw_lanes(
     alone. *inches*: the length of the whole time axis.
     """
     unit, length, end = scale
+    axes.set_autoscale_on(False)  # else every bar looks for the limits, which are given
     if step is not None:
         for start, stop in step.alone:
             axes.axvspan(start / length, stop / length, color=BAND, linewidth=0, zorder=0)
