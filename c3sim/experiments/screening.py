@@ -9,8 +9,8 @@ so effects of any sign show, though one draw may show less of a group than it ha
 cancel. The groups that move the output most are halved
 (bisection after Bettonvil and Kleijnen 1997, doi:10.1016/S0377-2217(96)00156-7, with drawn signs in
 place of known ones), until a group is one parameter, whose pair is its two ends, or the runs are
-used up. What is left are groups, each with what it moves the output by. Groups begin as the parts
-of a machine have them: gpu.hbm, host, links.
+used up; where they are few, the first group alone. What is left are groups, each with what it moves
+the output by. Groups begin as the parts of a machine have them: gpu.hbm, host, links.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUNS = 96  # where nothing else is asked for
-ROOM_S = 100.0  # estimated, for all of them on one core: where runs take long, fewer are made
+ROOM_S = 120.0  # estimated, for all of them on one core: where runs take long, fewer are made
 ROUND = 4  # groups that are halved at once: four pairs for each worker of a small machine
 NEGLIGIBLE = 1e-6  # of the output: a group that moves it less has none that matters
 
@@ -148,9 +148,12 @@ def screen(
     while True:
         several = [each for each in open_ if len(each.parameters) > 1 and each.swing > floor]
         several.sort(key=lambda each: -each.swing)
-        chosen = several[: min(ROUND, (runs - done.count) // 4)]
-        if not chosen:
+        left = (runs - done.count) // 4
+        if not several or not left:
             break
+        # the first may need so many; others are halved beside it where more are left
+        levels = math.ceil(math.log2(len(several[0].parameters)))
+        chosen = several[: min(ROUND, left, max(1, left // levels))]
         halves = [half for each in chosen for half in _halves(each.parameters)]
         open_ = [each for each in open_ if each not in chosen] + done.moved(halves)
     return _result(sampler.strategy, output, base, open_, floor, done.count)
