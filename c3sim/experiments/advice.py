@@ -17,7 +17,8 @@ from c3sim.evaluation.effort import Effort
 from c3sim.experiments.bands import parameters_of, spread, uncertainty
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.knobs import Knob, Setting, knobs_of
-from c3sim.experiments.paired import DRAWS, FEW_DRAWS, WALL
+from c3sim.experiments.outputs import WALL
+from c3sim.experiments.paired import DRAWS, FEW_DRAWS
 from c3sim.iterations.described import evaluate
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import LoadedNode

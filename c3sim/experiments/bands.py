@@ -274,10 +274,12 @@ def uncertainty(
     samples: int = BAND_SAMPLES,
     seed: int = 1,
     but: Container[str] = (),
+    outputs: tuple[str, ...] = (),
     workers: Workers | None = None,
     watcher: Watcher | None = None,
 ) -> Band:
-    """The band of wall time, speedup, fraction of ideal and slowdowns of one run.
+    """The band of *outputs* of one run; left out: of wall time, speedup, fraction of ideal and
+    slowdowns.
 
     Parameters in *but* keep their value. Raises InputError: the node has no interval, or no sample
     runs.
@@ -285,12 +287,11 @@ def uncertainty(
     of_tasks: tuple[str, ...] = tuple(f"tasks.{name}.slowdown" for name in workload.tasks)
     if isinstance(workload, Described):
         of_tasks = OF_ITERATION
-    outputs = (*OUTPUTS, *of_tasks)
     setup = Setup(
         node=loaded.node,
         workloads={workload.name: workload},
         settings={workload.name: {}},
-        outputs=outputs,
+        outputs=outputs or (*OUTPUTS, *of_tasks),
     )
     sampler = Sampler(setup=setup, strategy=strategy, workers=workers or Workers(jobs=1))
     sampler.ask(samples)

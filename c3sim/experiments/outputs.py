@@ -13,8 +13,9 @@ from c3sim.spec.task import Kernel
 from c3sim.spec.words import alias, unknown
 from c3sim.spec.workload import Workload
 
+WALL = "wall_s"
 #: Outputs of a band and of a sensitivity study.
-OUTPUTS = ("wall_s", "speedup", "fraction_of_ideal")
+OUTPUTS = (WALL, "speedup", "fraction_of_ideal")
 #: Field of a result -> unit, label.
 FIELDS = {
     "wall_s": ("s", "wall time"),

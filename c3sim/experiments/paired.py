@@ -13,12 +13,13 @@ from typing import NamedTuple
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments.bands import parameters_of, spread, uncertainty
 from c3sim.experiments.jobs import Watcher, Workers
+from c3sim.experiments.outputs import WALL
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.workload import Workload
 
-DRAWS, FEW_DRAWS = 64, 16  # of a workload; of an iteration, which takes longer
-WALL = "wall_s"
+DRAWS, FEW_DRAWS = 64, 16  # of a workload; of an iteration or a trace, which takes longer
+MANY = 64  # tasks, of a trace
 
 
 class Side(NamedTuple):
@@ -40,7 +41,8 @@ def band_of_difference(
     how many draws; nothing where no number of a node has an interval. Numbers at *but* stay. Raises
     InputError: *agree* does not, or no draw runs.
     """
-    draws = FEW_DRAWS if isinstance(after.workload, Described) else DRAWS
+    long = isinstance(after.workload, Described) or len(after.workload.tasks) > MANY
+    draws = FEW_DRAWS if long else DRAWS
     if not all(parameters_of(side.node, but) for side in (before, after)):
         return {}, 0
     was, now = (
@@ -50,6 +52,7 @@ def band_of_difference(
             side.strategy,
             samples=draws,
             but=but,
+            outputs=(WALL,),
             workers=Workers(jobs=1, agree=agree),
             watcher=watcher,
         ).rows

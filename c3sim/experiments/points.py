@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from c3sim.errors import C3simError, InputError
-from c3sim.experiments.outputs import read_output
+from c3sim.evaluation.evaluate import best_of
+from c3sim.experiments.outputs import WALL, read_output
 from c3sim.experiments.setup import Setup, code_hash
 from c3sim.iterations.described import evaluate
 from c3sim.result import Result
@@ -111,12 +112,21 @@ class PointRunner:
             wall_only=self.setup.wall_only,
         )
 
+    def _wall(self, scenario: str, strategy: str, settings: Settings) -> float:
+        """Wall time [s] of one point, without the runs of each task alone."""
+        workload, node = self.models(scenario, settings)
+        if isinstance(workload, Described):
+            return self.result(scenario, strategy, settings).wall_s
+        return best_of(workload, node, strategy, energy=False).run.end
+
     def row(self, scenario: str, strategy: str, settings: Settings) -> Row:
         """Every output of one point, and ``error``: None, or one line where the point has none."""
         row: Row = dict.fromkeys(self.setup.outputs)
         try:
             lookup = self._lookup(scenario, strategy, settings)
             costs = {name: cost.number(lookup) for name, cost in self._costs.items() if name in row}
+            if self.setup.wall_only and not costs:
+                return {WALL: self._wall(scenario, strategy, settings), "error": None}
             result = self.result(scenario, strategy, settings)
         except Exception as error:  # of this point alone: the others go on
             kind = "" if isinstance(error, C3simError) else f"{type(error).__name__}: "

@@ -16,7 +16,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
 from c3sim.evaluation.strategies.table import unknown_strategy
-from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, output_names
+from c3sim.experiments.outputs import FIELDS, ITERATION_FIELDS, WALL, output_names
 from c3sim.iterations.described import subject
 from c3sim.iterations.effort import effort_of
 from c3sim.spec.hardware import Node
@@ -90,7 +90,7 @@ class Setup:
     @property
     def wall_only(self) -> bool:
         """True if nothing but the wall time of a point is asked for."""
-        return set(self.outputs) == {"wall_s"}
+        return set(self.outputs) == {WALL}
 
     @property
     def identity(self) -> str:
