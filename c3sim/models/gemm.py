@@ -32,6 +32,7 @@ from math import ceil, hypot
 from typing import NamedTuple
 
 from c3sim.models.caches import PARTIAL_BYTES
+from c3sim.models.gemm_choices import Choice, choices
 from c3sim.models.links import soft_minimum
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.libraries import GemmLibrary
@@ -45,6 +46,10 @@ ALIGNED = 16
 WORD = 4
 #: Addresses, loop counters, scalars of a lane. Estimate: tens of them, [32, 128].
 OTHER_REGISTERS = 64
+#: Share of the shorter of units and memory that a library which knows the port counts beside the
+#: longer. Of 0, 0.1, 0.3 and 0.4 that with which most of 1226 choices come out: 53 % of the tiles
+#: of up to 192 rows, 59 % of the others (hwmodels/h200-cublas.csv, h100-cublas.csv).
+AFTER_EACH_OTHER = 0.3
 #: Loads of the kernel behind a split GEMM that wait for each other: its arguments, the partial
 #: sums, what is added to them. Measured: 1.65 to 2.05 us for up to 1.6 MB of partial sums on H200
 #: (validation/frameworks/short.py).
@@ -94,6 +99,7 @@ class _Machine(NamedTuple):
     flops_per_cycle: float
     read_bandwidth: float  # of one unit, B per cycle
     clock: float
+    port: float  # B/s from the L2s to one unit, where its port is described; 0: where it is not
     memory: float  # B/s that a pure read stream reaches
     soft: float  # exponent of the soft minimum of that and what the units ask for
     l2: float  # B/s of all L2s
@@ -116,9 +122,9 @@ class _Shape(NamedTuple):
 
 
 def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
-    """The library's macro-tile and split for *task*: the fastest by its own estimate, ties to the
-    larger tile. A GPU with numbers set by hand has the tile and split of the one that its library
-    was tuned on.
+    """The library's macro-tile and split for *task*: what it was seen to choose for this shape, or
+    the fastest by its own estimate, ties to the larger tile. A GPU with numbers set by hand has the
+    tile and split of the one that its library was tuned on.
 
     Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule*
     override.
@@ -127,12 +133,26 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
     shape = _Shape(task.m, task.n, task.k, task.batch, element, task.rows)
     machine, library = _machine(gpu, task), gpu.gemm_library(task.library)
     schedule = task.schedule or library.schedule
+    seen = _seen(gpu, task)
+    if seen is not None:
+        return _tile_plan(machine, library, shape, *seen, schedule)
     if gpu.tuned_on is None:
         return _plan(machine, library, shape, task.macro_tile, schedule)
     known = _as_tuned(library, gpu.tuned_on.gemm_library(task.library))
     rates = _machine(gpu.tuned_on, task)._replace(**{f: getattr(machine, f) for f in COUNTED})
     chosen = _plan(rates, known, shape, task.macro_tile, schedule)
-    return _tile_plan(machine, library, shape, chosen.tile, chosen.split_k, schedule)
+    return _tile_plan(machine, library, shape, chosen.tile, chosen.split_k, None, schedule)
+
+
+def _seen(gpu: Gpu, task: Gemm) -> Choice | None:
+    """What the library was seen to choose for *task*, on a GPU with as many units as the one where
+    its kernels were read; None: nobody has seen it.
+    """
+    table = gpu.gemm_library(task.library).choices
+    if table is None or task.macro_tile or task.schedule or task.rows or task.batch > 1:
+        return None
+    units = gpu.compute_unit_count
+    return choices(table).get((units, task.m, task.n, task.k, task.dtype))
 
 
 #: Fields of a machine that a library asks the driver for when it is called.
@@ -165,6 +185,7 @@ def _machine(gpu: Gpu, task: Gemm) -> _Machine:
         flops_per_cycle=cu.flops_per_cycle[task.dtype],
         read_bandwidth=cu.read_bandwidth,
         clock=gpu.clock.maximum,
+        port=cu.l2_bandwidth * gpu.clock.maximum if cu.port else 0.0,
         memory=gpu.hbm.bandwidth * gpu.hbm.read_efficiency,
         soft=gpu.hbm.saturation_exponent,
         l2=gpu.dies.count * gpu.l2.bandwidth * gpu.clock.maximum,
@@ -189,13 +210,17 @@ def _plan(
     best: tuple[float, float, GemmPlan] | None = None
     for tile in (macro_tile,) if macro_tile else library.tiles:
         for split in _splits(machine, library, shape, tile, schedule):
-            plan = _tile_plan(machine, library, shape, tile, split, schedule)
-            readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
-            readers *= library.memory_efficiency
-            requested = sum(plan.tile) * ceil(k / split) * element * plan.tiles
-            memory_time = (operands + results) / soft_minimum(readers, machine.memory, machine.soft)
-            missing = min(1.0, operands / requested)
-            time = _estimate(machine, plan, memory_time, missing)
+            plan = _tile_plan(machine, library, shape, tile, split, None, schedule)
+            requested = sum(plan.tile) * ceil(k / split) * element
+            missing = min(1.0, operands / (requested * plan.tiles))
+            if machine.port:
+                memory_time = (operands + results) / machine.memory
+            else:
+                readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
+                readers *= library.memory_efficiency
+                rate = soft_minimum(readers, machine.memory, machine.soft)
+                memory_time = (operands + results) / rate
+            time = _estimate(machine, plan, requested, memory_time, missing)
             time += _reduction_estimate(machine, library, m * n * batch, split, memory_rate)
             rank = (time, -float(tile[0] * tile[1]))
             if best is None or rank < best[:2]:
@@ -207,12 +232,16 @@ def _plan(
 def _splits(
     machine: _Machine, library: GemmLibrary, shape: _Shape, tile: tuple[int, int], schedule: str
 ) -> list[int]:
-    """Numbers of parts of K to try: one, and those that give every CU one tile, or two."""
+    """Numbers of parts of K to try: all that leave each CU one tile, where workgroups stay; else
+    one, and those that give every CU one tile, or two.
+    """
     if schedule == "stream_k" or library.split_depth is None:
         return [1]
     down = sum(shape.row_tiles(tile[0])) * (1 if shape.each else shape.batch)
     tiles = down * ceil(shape.n / tile[1])
     most = min(library.split_k, shape.k // library.split_depth or 1)
+    if schedule == "dynamic_persistent":
+        return list(range(1, max(1, min(most, machine.units // tiles)) + 1))
     wanted = (machine.units // tiles, 2 * machine.units // tiles)
     return sorted({1, *(max(1, min(most, split)) for split in wanted)})
 
@@ -233,8 +262,10 @@ def _tile_plan(
     shape: _Shape,
     tile: tuple[int, int],
     split: int,
+    together: tuple[int, int] | None,
     schedule: str,
 ) -> GemmPlan:
+    """The plan of this *tile* and *split*; *together*: tiles of a cluster, None: the library's."""
     sides, depth = tile[0] + tile[1], ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * _whole_slices(library, shape, depth)
     stages = _stages(machine, library, sides)
@@ -242,8 +273,8 @@ def _tile_plan(
     registers = library.registers or _registers(machine, library, tile)
     columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
     clocked, way = _clocked(machine, library)
-    cluster, _ = _cluster(max(each), columns, tile, library)
-    padded = sum(_cluster(rows, columns, tile, library)[1] for rows in each)
+    cluster = together or _cluster(max(each), columns, tile, library)
+    padded = sum(_padded(rows, columns, cluster) for rows in each)
     tiles = padded * split * (1 if shape.each else shape.batch)
     fitting = int(machine.lds // lds), machine.registers // registers
     residents = max(1, min(*fitting, machine.waves // library.waves))
@@ -306,40 +337,48 @@ def _registers(machine: _Machine, library: GemmLibrary, tile: tuple[int, int]) -
     return library.waves * min(machine.wave_registers, per_lane)
 
 
+def _padded(rows: int, columns: int, cluster: tuple[int, int]) -> int:
+    """Tiles of a grid that comes in whole clusters: one beyond the edge costs what others do."""
+    down, across = cluster
+    return -(-rows // down) * down * -(-columns // across) * across
+
+
 def _cluster(
     rows: int, columns: int, tile: tuple[int, int], library: GemmLibrary
-) -> tuple[tuple[int, int], int]:
+) -> tuple[int, int]:
     """The library's cluster of tiles, down or across, whichever pads the grid of tiles less or as
-    the library has it, and how many tiles that makes.
+    the library has it.
 
-    Grids come in whole clusters, so a tile beyond the edge costs what any other does. On a tie the
-    operand that is the longer side of a *tile* is shared. Where the library chooses, fewer tiles
-    than a cluster has make no cluster.
+    On a tie the operand that is the longer side of a *tile* is shared. Where the library chooses,
+    fewer tiles than a cluster has make no cluster.
     """
     size = library.cluster
-    down, across = -(-rows // size) * size * columns, rows * -(-columns // size) * size
     if library.clusters == "down":
-        return (size, 1), down
+        return size, 1
     if size == 1 or rows * columns < size:
-        return (1, 1), rows * columns
-    if down < across or (down == across and tile[1] >= tile[0]):
-        return (size, 1), down
-    return (1, size), across
+        return 1, 1
+    down, across = _padded(rows, columns, (size, 1)), _padded(rows, columns, (1, size))
+    return (size, 1) if down < across or (down == across and tile[1] >= tile[0]) else (1, size)
 
 
-def _estimate(machine: _Machine, plan: GemmPlan, memory_time: float, missing: float) -> float:
+def _estimate(
+    machine: _Machine, plan: GemmPlan, requested: float, memory_time: float, missing: float
+) -> float:
     """Estimate of a kernel's time, as the library's tuning ranks it: rounds on all CUs and memory,
     which overlap as far as several workgroups share a CU or several stages of operands are on
-    their way. *missing*: share of the operand bytes that come from memory, not through the caches.
+    their way; where the port of a CU is described, the *requested* bytes of a tile go through it.
+    *missing*: share of the operand bytes that come from memory, not through the caches.
     """
     rounds, rest = divmod(plan.tiles, machine.units * plan.residents)
-    body = hypot(plan.issue, plan.feed * (1.0 - missing))
+    per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
+    through = requested / machine.port if machine.port else 0.0
+    apart = AFTER_EACH_OTHER if machine.port else 1.0 / (per_unit * plan.stages)
+    body = hypot(plan.issue, plan.feed * (1.0 - missing), through)
     time = rounds * (plan.residents * body + plan.prologue)
     if rest:
         time += ceil(rest / machine.units) * body + plan.prologue
     time = max(time, plan.requested * plan.tiles / machine.l2)
-    per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
-    return max(time, memory_time) + min(time, memory_time) / (per_unit * plan.stages)
+    return max(time, memory_time) + apart * min(time, memory_time)
 
 
 def _reduction_estimate(

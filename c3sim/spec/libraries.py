@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from c3sim.spec.base import Synonyms
 from c3sim.spec.quantities import (
@@ -24,6 +25,13 @@ from c3sim.spec.sourced import Hardware
 from c3sim.spec.task import Dtype
 
 
+def _packaged(table: str) -> str:
+    """*table* itself. Raises ValueError where hwmodels/ has no such table."""
+    if not (files("c3sim.hwmodels") / f"{table}.csv").is_file():
+        raise ValueError(f"no table of choices {table!r} in hwmodels")
+    return table
+
+
 class GemmLibrary(Hardware):
     """A GEMM library: its tiles, schedule, and efficiency inside a tile."""
 
@@ -32,6 +40,10 @@ class GemmLibrary(Hardware):
     ]
     tiles: tuple[tuple[Extent, Extent], ...] = Field(max_length=1000)
     """macro-tiles (rows, columns) it can choose from"""
+    choices: Annotated[str, AfterValidator(_packaged)] | None = None
+    """table of hwmodels/ with the tile and the parts of K that the library takes on a GPU with
+    these units, by shape (models/gemm_choices.py); of shapes that it lacks, and where it is left
+    out: the fastest by the library's own estimate"""
     tile_order: Literal["l2", "memory", "rows"] = "l2"
     """what the order of tiles knows: least past the L2s (l2), or also what the memory-side cache
     holds (memory), or nothing: along the rows, as a queue hands them out, and where each workgroup
