@@ -17,7 +17,8 @@ GEMMs at 94 % at 1.1 and 1.2 GHz, blog of suite gemm_maf, where c = 1 would give
 105.) The same term makes small tiles slow. L2,
 memory-side cache and HBM are capacities of the machine and not part of t.
 
-A workgroup claims, of LDS, (tm + tn) x slice x stages, and of registers of 32 bit, per lane,
+A workgroup claims, of LDS, (tm + tn) x slice x stages and ``results_lds``, and of registers of 32
+bit, per lane,
 
     tm tn / threads + 2 (tm + tn) slice / (4 B x threads) + OTHER_REGISTERS
 
@@ -269,7 +270,7 @@ def _tile_plan(
     sides, depth = tile[0] + tile[1], ceil(shape.k / split)
     flops = 2.0 * tile[0] * tile[1] * _whole_slices(library, shape, depth)
     stages = _stages(machine, library, sides)
-    lds = float(min(machine.lds, sides * library.slice_bytes * stages))
+    lds = float(min(machine.lds, sides * library.slice_bytes * stages + library.results_lds))
     registers = library.registers or _registers(machine, library, tile)
     columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
     clocked, way = _clocked(machine, library)
@@ -324,7 +325,7 @@ def _stages(machine: _Machine, library: GemmLibrary, sides: int) -> int:
     """Slices of operands that a workgroup keeps, of a tile of so many rows and columns."""
     if library.most_stages is None:
         return library.stages
-    room = int(machine.lds // (sides * library.slice_bytes))
+    room = int((machine.lds - library.results_lds) // (sides * library.slice_bytes))
     return max(library.stages, min(room, library.most_stages))
 
 

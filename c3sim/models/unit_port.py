@@ -20,10 +20,12 @@ from c3sim.spec.hardware import ComputeUnits, Gpu
 
 def under_way(gpu: Gpu, asked: float, claimed: float) -> float:
     """Bytes of loads under way on a unit whose workgroups ask for *asked*; *claimed*: LDS of the
-    unit that is claimed.
+    unit that is claimed, for which it sets aside the next amount that it can.
     """
     port = gpu.compute_units.port
     assert port is not None
+    if claimed:
+        claimed = next((amount for amount in port.set_aside if amount >= claimed), claimed)
     l1 = gpu.cache_policies.l1_capacity if gpu.cache_policies else gpu.compute_units.lds
     return min(asked, max(port.under_way, l1 - claimed))
 

@@ -32,6 +32,9 @@ class UnitPort(Hardware):
 
     under_way: Bytes
     """bytes of loads under way on a unit with which its read_bandwidth was measured"""
+    set_aside: tuple[Bytes, ...] = ()
+    """amounts of LDS that a unit can set aside of its first-level cache, rising, beside none;
+    left out: any"""
     store_bandwidth: BytesPerCycle
     """bytes one CU stores per cycle while few do"""
     exponent: Exponent

@@ -161,9 +161,11 @@ def test_a_narrow_tile_is_not_chosen_where_l2_cannot_feed_it() -> None:
     )
     gpu = H200.model_copy(update={"gemm_libraries": {"cublas": library}})
     fast = gpu.l2.model_copy(update={"bandwidth": 100 * gpu.l2.bandwidth})
+    wide = {"l2_bandwidth": 100 * gpu.compute_units.l2_bandwidth}  # of a unit's port
+    fed = {"l2": fast, "compute_units": gpu.compute_units.model_copy(update=wide)}
     task = gemm(2049, 5120, 8192)
     assert plan_gemm(gpu, task).tile == (128, 256)
-    assert plan_gemm(gpu.model_copy(update={"l2": fast}), task).tile == (64, 448)
+    assert plan_gemm(gpu.model_copy(update=fed), task).tile == (64, 448)
 
 
 def test_few_tiles_are_split_where_a_kernel_adds_the_parts() -> None:
@@ -184,7 +186,7 @@ def test_numbers_set_by_hand_leave_the_tile_of_the_gpu() -> None:
     """cuBLAS chooses by device, and cannot see that its memory was made faster: another tile is
     that of another GPU, which has a file.
     """
-    task, node = gemm(64, 24576, 8192), load_hardware("h200-1").node
+    task, node = gemm(100, 6008, 8192), load_hardware("h200-1").node
     packaged = plan_gemm(node.gpu, task)
     fast, _ = set_value(node, NO_WORKLOAD, "gpu.hbm.bandwidth", "10 TB/s")
     again, _ = set_value(fast, NO_WORKLOAD, "gpu.hbm.latency", "300 ns")
