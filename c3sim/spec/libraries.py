@@ -88,7 +88,7 @@ class GemmLibrary(Hardware):
     """the same share where N or K is no whole number of 4 bytes; left out: as unaligned"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
-    results_lds: Bytes = 0.0
+    results_lds: Moved = 0.0
     """LDS of a workgroup beside its slices, in which its results are put together"""
     waves: Parts
     registers: Annotated[int, Field(ge=0)]

@@ -20,11 +20,11 @@ nodes: [h200-4, mi300x-8]
 workload: c3-pair
 scenarios:
   - {name: medium, set: {task.gemm.m: 4096, task.gemm.n: 4096, task.gemm.k: 4096}}
-  - {name: decode, set: {task.gemm.m: 64, task.gemm.n: 8192, task.gemm.k: 8192}}
+  - {name: decode, set: {task.gemm.m: 16, task.gemm.n: 8192, task.gemm.k: 8192}}
 axes:
   task.gather.channels: [2, 4, 8, 24, 56]
 """
-DECODE = Gemm(kind="gemm", m=64, n=8192, k=8192)
+DECODE = Gemm(kind="gemm", m=16, n=8192, k=8192)
 MEDIUM = Gemm(kind="gemm", m=4096, n=4096, k=4096)
 
 
@@ -80,7 +80,7 @@ def test_a_gemm_pays_once_its_tiles_have_no_unit_left(result: StudyResult) -> No
     assert plan_gemm(h200, DECODE).tiles == h200.compute_unit_count - 4
     free = curve(result, "h200-4", "decode")
     assert free[4].gemm_slowdown == pytest.approx(1.0, abs=2e-3)
-    assert free[8].gemm_slowdown > 1.25
+    assert free[8].gemm_slowdown > 1.2
     assert plan_gemm(mi300x, MEDIUM).tiles == mi300x.compute_unit_count
     full = curve(result, "mi300x-8", "medium")
     assert full[2].gemm_slowdown > 1.3
