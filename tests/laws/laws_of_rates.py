@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import pytest
 from law_nodes import limited
 from law_observer import Snapshot, limit, most_drawn
@@ -78,7 +80,7 @@ def integral_of_rate_equals_work(trial: Trial) -> None:
 def _asked_of_l2(node: Node, task: Gemm | StreamKernel) -> float:
     """Bytes that all workgroups of a kernel ask of L2: the arrays once; or per tile of a GEMM its
     rows of A, its columns of B (both K / split long) and its part of C, of which a split GEMM
-    writes fp32 sums.
+    writes fp32 sums. A tile that only pads a cluster asks for nothing.
     """
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes * task.passes
@@ -86,7 +88,11 @@ def _asked_of_l2(node: Node, task: Gemm | StreamKernel) -> float:
     rows, columns = min(plan.tile[0], task.m), min(plan.tile[1], task.n)
     shared = rows / plan.cluster[1] + columns / plan.cluster[0]  # tiles of a cluster read it once
     operands = shared * task.k / plan.split_k * element
-    return plan.tiles * (operands + rows * columns * (element if plan.split_k == 1 else 4))
+    tiles = plan.tiles
+    if not task.rows:
+        whole = ceil(task.m / plan.tile[0]) * ceil(task.n / plan.tile[1])
+        tiles = whole * task.batch * plan.split_k
+    return tiles * (operands + rows * columns * (element if plan.split_k == 1 else 4))
 
 
 @law()

@@ -33,10 +33,9 @@ UNUSED = {
     "gpu.remote_stores.*": "no case stores at peers; tests/processes/kernels have some",
     "collective_libraries.*.engines.barrier_time": "no case has a library's collective by engines;"
     " tests/tasks/test_library_on_engines.py",
-    "collective_libraries.nccl_symmetric.channels.bytes_per_cycle": "no case has this library;"
-    " tests/tasks/test_library_on_engines.py",
     "gpu.clock.response.*": "these runs are without a limit; tests/machine/test_follower.py",
     "gpu.kernels.queue_*_time": "no case has few queues; tests/processes/test_queues.py",
+    "gpu.compute_units.store_bandwidth": "no case has a small K; tests/tasks/test_limits.py",
     "gpu.variation.stall_time": "no case is a loop; tests/simulation/test_drift.py",
     "gpu.variation.start": "the same",
     "gpu.gemm_libraries.grouped.next_product": "no case has products in one kernel; tests/models",
