@@ -172,16 +172,13 @@ def gemm_kernel(
     spec, task, plan = context.node.gpu, planned.task, planned.plan
     library = spec.gemm_library(task.library)
     lds = max(plan.lds, task.lds or 0.0)
-    # a counter of the pool is set back first; where every tile has an owner there is no pool
-    own = library.own_tiles * planned.grid.workgroups
-    owned = plan.schedule == "dynamic_persistent" and plan.tiles <= own
     return KernelSpec(
         tiles=plan.tiles,
         schedule=plan.schedule,
         claim=Claim(lds, plan.registers, plan.waves),
         residents=min(plan.residents, int(spec.compute_units.lds // lds)),
         cost=_Tiles(context, planned.name, gpu, task, plan).cost,
-        setup=0.0 if owned else library.setup,
+        setup=library.setup,
         own_tiles=library.own_tiles,
         fold_rounds=fold_rounds,
     )
