@@ -23,6 +23,7 @@ from c3sim.evaluation.effort import Effort
 from c3sim.experiments.kept import for_another, goes_on, kept_of
 
 _LOOK = 0.5  # seconds between looks at the parent
+_DEAL = 0.1  # seconds for loky to deal out first tasks; ended meanwhile, its thread prints a trace
 
 
 def side_by_side(
@@ -62,16 +63,28 @@ def end_with(parent: int) -> None:
 @contextmanager
 def _interrupts_wait() -> Iterator[None]:
     """Within it Ctrl-C waits, and processes that it starts never see one."""
-    if not hasattr(signal, "pthread_sigmask"):
+    heard: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    # Its start would end the waiting (until Python 3.13), so it is started before.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    # Any thread may be given the signal (BLAS has some): the handler waits here, not only the mask,
+    # which is for the processes.
+    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    masked = hasattr(signal, "pthread_sigmask")
+    if masked:
+        # Its start would end the mask (until Python 3.13), so it is started before.
+        resource_tracker.ensure_running()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if masked:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            sleep(_DEAL)
+            signal.raise_signal(signal.SIGINT)
 
 
 Item = TypeVar("Item")
