@@ -10,9 +10,18 @@ Each can be rebuilt from ``args`` (SimPy re-raises a failed process as ``type(ex
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
-__all__ = ["C3simError", "DeadlockError", "InputError", "InputErrors", "reason_of", "short"]
+__all__ = [
+    "C3simError",
+    "DeadlockError",
+    "InputError",
+    "InputErrors",
+    "not_json",
+    "reason_of",
+    "short",
+]
 
 LONGEST = 290  # characters of a line
 MOST = 10  # mistakes that are printed one by one
@@ -48,6 +57,15 @@ class InputError(C3simError):
 def reason_of(error: Exception) -> str:
     """The system's reason to refuse, as a message ends: ``permission denied``."""
     return str(getattr(error, "strerror", None) or error).lower()
+
+
+def not_json(error: Exception) -> str:
+    """What *error* says of a text that is no JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg.lower()
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return "a number of too many digits"
 
 
 class InputErrors(C3simError):

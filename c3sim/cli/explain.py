@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.shares import Progress
 
-RUNS = 60  # about as many: combinations of kinds of sharing, numbers that are moved
-OF_STEP = RUNS / 2  # of an iteration neither side is run again
-
 
 def explain(
     workload: WorkloadName,
@@ -51,11 +48,10 @@ def explain(
     from c3sim.api import explain as explain_run
     from c3sim.api import prepare
     from c3sim.cli.progress import progress
-    from c3sim.spec.iteration import Described
+    from c3sim.iterations.limits import results_behind
 
     plain, on = prepare(workload, node, changes)
-    runs = OF_STEP if isinstance(plain, Described) else RUNS
-    agree_to_run(agreeing(yes), plain, on, runs)
+    agree_to_run(agreeing(yes), plain, on, results_behind(plain))
     with progress() as tell:
         found = explain_run(plain, node=on, strategy=strategy, limits=True, progress=tell)
         explanation = found.to_dict()

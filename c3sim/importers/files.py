@@ -41,6 +41,8 @@ READ_S = 0.12e-6  # per byte of text, of traces of 35 MB; other logs take less
 SAMPLE = 2**16  # bytes of a packed log that tell how much it is unpacked
 PIECE = 2**20  # bytes that are unpacked at a time
 MOST_LINES = 5_000_000  # without asking: each is an object of its own
+MOST_DIGITS = 1000
+_TOO_LONG, _JSON = re.compile(rf"[0-9]{{{MOST_DIGITS + 1}}}"), re.compile(r"\s*[{\[]")
 _BLANKS = re.compile(r"[ \t]{65,}")  # wider than any table; patterns go over them again and again
 ROLES: tuple[Role, ...] = ("calibration", "validation")
 
@@ -96,6 +98,7 @@ def import_file(path: Path, format: str, target: Target, *, large: bool = False)
     )
     if not text.strip():
         raise InputError("the file is empty; must be a log", file=str(path))
+    _check_numbers(text, path)
     try:
         result = find_format(format, text, str(path)).read(text, given)
     except InputError as error:
@@ -110,6 +113,14 @@ def import_file(path: Path, format: str, target: Target, *, large: bool = False)
         for record in result.records:
             record["source"] += "; from a partial log"
     return replace(result, remarks=(*remarks, *_not_runnable(result, target)))
+
+
+def _check_numbers(text: str, path: Path) -> None:
+    """Raises InputError for a number that no tool writes; what reads JSON says it by itself."""
+    if not _JSON.match(text) and (found := _TOO_LONG.search(text)):
+        message = f"a number of more than {MOST_DIGITS} digits; no tool writes such"
+        line = text.count("\n", 0, found.start()) + 1
+        raise InputError(message, file=str(path), line=line)
 
 
 def fitting_nodes(path: Path, format: str) -> list[str]:

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from c3sim.errors import not_json
+
 _DECODER = json.JSONDecoder()
 _GAP = re.compile(r"[\s,]*")
 
@@ -51,20 +53,12 @@ def _partly(
     position = getattr(error, "pos", end)
     line = text.count("\n", 0, position) + 1
     cut = position >= len(text.rstrip()) - 1 or "Unterminated" in str(error)
-    what = "the file is cut off" if cut else f"not valid JSON: {_reason(error)}"
+    what = "the file is cut off" if cut else f"not valid JSON: {not_json(error)}"
     fault = Fault(
         f"{what}; {len(members)} entries before it were read, expected the rest of a JSON document",
         line,
     )
     return (_before(text, start.start()) if start else None), members, fault
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return error.msg.lower()
-    return (
-        "nested too deeply" if isinstance(error, RecursionError) else "a number of too many digits"
-    )
 
 
 def _members(text: str, position: int) -> tuple[list[Any], int]:

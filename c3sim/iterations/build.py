@@ -14,6 +14,7 @@ first stage has before them and the last behind, and the copy that hands a micro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -127,7 +128,13 @@ class Plan:
         )
 
     def units(self) -> Units:
-        """The model's parts on one GPU."""
+        """The model's parts on one GPU. Raises InputError: an operator is larger than a task may
+        be.
+        """
+        with _no_larger(self.iteration):
+            return self._units()
+
+    def _units(self) -> Units:
         if isinstance(self.model, Dlrm):
             return dlrm_units(
                 self.operators,
@@ -319,10 +326,17 @@ def build(planned: Plan, layers: int, piece: Piece = WHOLE) -> Built:
     """Build *planned*, with *layers* layers on each GPU, or a *piece* of it, as a workload. Raises
     InputError: an operator is larger than a task may be.
     """
-    try:
+    with _no_larger(planned.iteration):
         return _build(planned, layers, piece)
+
+
+@contextmanager
+def _no_larger(iteration: Iteration) -> Iterator[None]:
+    """Raises InputError, of the sizes of *iteration*, where a task inside is larger than may be."""
+    try:
+        yield
     except ValidationError as error:
-        raise InputError(_too_large(planned.iteration, error), "batch") from None
+        raise InputError(_too_large(iteration, error), "batch") from None
 
 
 def _too_large(iteration: Iteration, error: ValidationError) -> str:

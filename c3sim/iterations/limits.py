@@ -16,6 +16,10 @@ from c3sim.spec.iteration import Described
 from c3sim.spec.workload import Workload
 
 TASKS = 12  # of more, each by itself is too much to read
+#: Results that take as long as an explanation: for each task, whose limits are looked for one by
+#: one (six workloads of 1 to 7 tasks took 0.6 to 1.1 times that); of many tasks; of an iteration,
+#: whose sides are not run again.
+OF_TASK, OF_MANY, OF_STEP = 200, 60, 30
 SHORT_S = 0.05  # estimated time of one result: what takes no longer is searched whole by ``run``
 WALL = "wall"
 #: Parts of a machine -> numbers that are moved together where single ones take too long.
@@ -37,6 +41,14 @@ def limits_of(
     if isinstance(workload, Described) or len(workload.tasks) > TASKS:
         return limits(times, node, {WALL}, progress, chief=True)
     return limits(times, node, times(node).keys(), progress)
+
+
+def results_behind(workload: Workload) -> float:
+    """Number of results that take as long as an explanation of *workload* with its limits."""
+    if isinstance(workload, Described):
+        return OF_STEP
+    count = len(workload.tasks)
+    return OF_TASK * count if count <= TASKS else OF_MANY
 
 
 def limit_of_run(

@@ -6,7 +6,7 @@ import re
 
 from c3sim.errors import InputError
 
-_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+_RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?")
 
 
 def parse_cu_mask(mask: str | int | None, cus: int) -> tuple[int, ...]:

@@ -35,6 +35,7 @@ UNIT_EXAMPLES = {
 }
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµμ].*?)?\s*")
+EXACT = 1000  # characters of a number that is converted exactly
 _UNIT = re.compile(r"[A-Za-zµμ]+(\s*[*/]\s*[A-Za-zµμ]+)*")
 _NOT_FINITE = re.compile(r"\s*[-+]?\.?(nan|inf|infinity)\b.*", re.IGNORECASE)
 _DEFINITIONS = (
@@ -142,8 +143,9 @@ def parse_quantity(text: str, si: str) -> float:
     if unit is None:
         raise InputError(f"{text!r} has no unit; append one that converts to {si}, {_example(si)}")
     factor = _factor(unit, si)
-    try:
-        value = float(Fraction(number) * factor)
+    try:  # Python reads no whole number of more digits than EXACT; of so many none counts
+        exact = Fraction(number) if len(number) <= EXACT else Fraction(float(number))
+        value = float(exact * factor)
     except OverflowError:
         value = math.inf
     if not math.isfinite(value):

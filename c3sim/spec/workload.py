@@ -459,8 +459,8 @@ class Workload(Spec):
 
 
 _AFTER = re.compile(
-    r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.tiles\[peer (?P<peer>\d+)\]"
-    r"|\.chunk\[(?P<chunk>\d+)\])?"
+    r"(?P<task>[\w-]+)(?:\.tiles\[(?P<tiles>\d+(?:\.\d+)?)%\]|\.tiles\[peer (?P<peer>\d{1,9})\]"
+    r"|\.chunk\[(?P<chunk>\d{1,9})\])?"
 )
 _AFTER_ALLOWED = "write task, task.tiles[25%], task.tiles[peer 1] or task.chunk[0]"
 

@@ -5,7 +5,8 @@ import pytest
 import c3sim
 from c3sim.api import prepare
 from c3sim.evaluation.limiter import MOST, STEP, better, candidates, limits
-from c3sim.iterations.limits import limit_line, limit_of_run, limits_of
+from c3sim.iterations.limits import limit_line, limit_of_run, limits_of, results_behind
+from c3sim.simulation import runs
 
 PAIR = "gemm-beside-all-gather"
 FAST_LINKS = {"links.bandwidth": "97 GB/s"}
@@ -116,3 +117,29 @@ def test_isolated_times_are_named_too():
     assert found["gather alone"].path == "links.bandwidth"
     assert found["gemm alone"].path == "gpu.clock.power_limit"
     assert {"wall", "exposed", "task gemm", "task gather", "communication"} <= found.keys()
+
+
+def test_an_explanation_is_estimated_by_the_tasks_whose_limits_it_finds(monkeypatch):
+    """Each task is moved alone and among the others: four have four times as many simulations as
+    one at least, the more the fewer share what binds them.
+    """
+    counts, simulate = [], runs.simulate
+
+    def counting(*given, **how):
+        counts.append(1)
+        return simulate(*given, **how)
+
+    monkeypatch.setattr(runs, "simulate", counting)
+    simulated, estimated = [], []
+    for count in (1, 4):
+        tasks = {
+            f"t{at}": {"kind": "stream", "bytes": (at + 1) * 2.0**20, "workgroups": 4 + at}
+            for at in range(count)
+        }
+        workload, node = prepare({"schema": 1, "name": "some", "tasks": tasks}, "teaching-4")
+        runs.forget()
+        counts.clear()
+        limits_of(workload, node, "as_written")
+        simulated.append(len(counts))
+        estimated.append(results_behind(workload))
+    assert 0.5 < (simulated[1] / simulated[0]) / (estimated[1] / estimated[0]) < 3, simulated

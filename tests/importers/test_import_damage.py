@@ -8,7 +8,7 @@ import random
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.importers import find_format
+from c3sim.importers import Target, find_format, import_file
 from c3sim.spec.record import Record
 
 FIXTURES = [
@@ -65,3 +65,15 @@ def test_a_log_read_as_another_format_is_partial_not_a_traceback(name, other, da
     if mine.name != importer.name:
         result = importer.read(texts[0], given())
         assert not result.records and result.partial
+
+
+@pytest.mark.parametrize("name", FIXTURES[2:6:3])
+def test_a_number_of_thousands_of_digits_is_refused_by_its_line(name, data, tmp_path):
+    """Python reads no whole number of more than 4,300 digits."""
+    lines = (data / name).read_text().splitlines()
+    lines[1] += " " + "9" * 5000
+    file = tmp_path / name
+    file.write_text("\n".join(lines))
+    target = Target(node="teaching-4", role="validation", suite="", assume={}, known=None)
+    with pytest.raises(InputError, match=rf"{name}:2: a number of more than 1000 digits"):
+        import_file(file, "auto", target)

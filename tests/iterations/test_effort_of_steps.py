@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from iteration_case import described
 
+from c3sim.errors import InputErrors
 from c3sim.evaluation import effort as of_workloads
 from c3sim.iterations.described import described_on, evaluate
 from c3sim.iterations.effort import effort_of, effort_of_description
@@ -60,3 +61,11 @@ def test_one_layer_tells_what_many_take(simulated):
     deep = effort_of_description(loaded, node, {"layers": 8, "parallel.prefetch": 8})
     assert deep.seconds == pytest.approx(2 * few.seconds)
     assert simulated == []
+
+
+@pytest.mark.parametrize("parallel", [{"kind": "fsdp"}, MESH])
+def test_a_step_too_large_for_a_task_is_refused_before_its_work_is_counted(parallel):
+    """Of a pipeline the parts of the model are looked at before any is built."""
+    loaded, node = described(**SMALL, parallel=parallel), load_hardware("h200-4").node
+    with pytest.raises(InputErrors, match=r"batch: .* need a kernel with workgroups = \d+"):
+        effort_of_description(loaded, node, {"batch": 10_000_000})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from c3sim.errors import InputError
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.workload import After, parse_after
 
@@ -41,3 +42,19 @@ def test_after_names_a_task_a_share_of_tiles_or_a_chunk(text, after):
 )
 def test_a_mask_is_a_count_or_ranges_of_bits(mask, bits):
     assert parse_cu_mask(mask, 304) == tuple(bits)
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (parse_after, "gather.chunk[{}]"),
+        (parse_after, "gemm.tiles[peer {}]"),
+        (parse_after, "gemm.tiles[{}%]"),
+        (lambda mask: parse_cu_mask(mask, 304), "0-{}"),
+        (lambda mask: parse_cu_mask(mask, 304), "{}"),
+    ],
+)
+def test_a_place_of_thousands_of_digits_is_refused(read, text):
+    """Python reads no whole number of more than 4,300 digits."""
+    with pytest.raises(InputError, match="9999"):
+        read(text.format("9" * 5000))

@@ -56,3 +56,18 @@ def test_what_is_no_time_of_a_known_call_is_refused(tmp_path: Path) -> None:
         slowness([{**line(FORWARD, 1.0), "call": "unheard"}], "h200-2")
     with pytest.raises(InputError, match="framework_alone"):
         quick_times("mi300x-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{}\n" + "[" * 100_000, "nested too deeply"),
+        ('{}\n{"rank": ' + "9" * 5000 + "}", "a number of too many digits"),
+        ("{}\n{", "expecting property name"),
+    ],
+)
+def test_what_is_no_json_is_refused_by_its_line(text: str, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "host.jsonl"
+    file.write_text(text)
+    with pytest.raises(InputError, match=rf"host.jsonl:2: not valid JSON: {why}"):
+        lines_of([file])

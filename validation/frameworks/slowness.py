@@ -16,7 +16,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from c3sim.errors import InputError, short
+from c3sim.errors import InputError, not_json
+from c3sim.spec.reading.files import LARGEST_DATA, read_text
 from c3sim.spec.reading.loading import load_hardware
 
 from ..compare import record_files
@@ -43,16 +44,16 @@ class Slowness:
 
 def lines_of(files: Iterable[Path]) -> list[Line]:
     """Timed calls in *files*, also those around the cases of a plan of iterations. Raises
-    InputError: no such file, no JSON, no calls.
+    InputError or InputErrors: no such file, no JSON, no calls.
     """
     found: list[Line] = []
     for file in files:
-        try:
-            lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        except (OSError, ValueError) as error:
-            what = short(str(error), 120)
-            raise InputError(f"cannot be read: {what}", file=str(file)) from None
-        for line in lines:
+        for number, text in enumerate(read_text(file, LARGEST_DATA).splitlines(), 1):
+            try:
+                line = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                message = f"not valid JSON: {not_json(error)}; each line must be one JSON object"
+                raise InputError(message, file=str(file), line=number) from None
             each = line.get("host", [line]) if isinstance(line, dict) else []
             found += [call for call in each if _is_timed(call)] if isinstance(each, list) else []
     if not found:

@@ -201,7 +201,7 @@ def _parsed(name: str, node: Node) -> tuple[Strategy, tuple[int, ...]]:
         return strategy, splits(node) if strategy.numbered else (0,)
     if not strategy.numbered:
         raise InputError(f"strategy {name!r}: {word} takes no number; write {word!r}")
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= limit):
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= limit):
         given = f"{text!r} compute units" if text else "no number behind the colon"
         raise InputError(f"strategy {name!r}: {given}; must be 1 to {limit}, as in '{word}:32'")
     return strategy, (int(text),)

@@ -232,6 +232,10 @@ def test_a_name_that_is_no_strategy(name, message):
     assert wrong(name, workload()) == message
 
 
+def test_units_of_more_digits_than_python_reads_are_too_many():
+    assert wrong("rp:" + "9" * 5000, workload()).endswith("must be 1 to 303, as in 'rp:32'")
+
+
 @pytest.mark.parametrize("name", ["rp:8", "sp_rp:8", "conccl", "conccl_rp"])
 def test_strategies_about_the_collective_need_one(name):
     alone = Workload.model_validate({"schema": 1, "name": "w", "tasks": {"gemm": GEMM}})

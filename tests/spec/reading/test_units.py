@@ -52,6 +52,14 @@ def test_an_absurd_exponent_is_refused_at_once():
         parse_quantity("1 s*9^999999999", "s")
 
 
+def test_a_number_of_any_length_is_read_or_refused_in_words_of_its_own():
+    """Python reads no whole number of more than 4,300 digits, and says so in words of its own."""
+    with pytest.raises(InputError, match="is not finite; write a finite number"):
+        parse_quantity("9" * 5000 + " MiB", "B")
+    assert parse_quantity("0." + "0" * 5000 + "1 s", "s") == 0.0
+    assert parse_quantity("2." + "0" * 5000 + " us", "s") == 2e-6
+
+
 @given(st.text(max_size=20))
 def test_no_text_raises_anything_else(text):
     try:
