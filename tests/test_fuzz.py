@@ -3,9 +3,12 @@ benchmarks/bench_fuzz.py has thousands.
 """
 
 import pytest
-from fuzzing import COMMANDS, case_of, cases, fault_of
+from fuzz_files import good
+from fuzzing import COMMANDS, NODES, TASKS, case_of, cases, fault_of
 
+from c3sim.api import prepare
 from c3sim.cli import consent
+from c3sim.spec.reading.loading import load_hardware
 
 ASKED_AT = 0.5  # s: so that no case that is right runs for long
 
@@ -25,6 +28,17 @@ def test_bad_input_ends_soon_in_a_short_message_with_a_place(turn, tmp_path, mon
         if fault := fault_of(case, folder, ASKED_AT):
             faults.append(f"case {number}: {fault}: {case}")
     assert faults == []
+
+
+def test_the_files_that_mistakes_are_put_into_are_right(tmp_path, monkeypatch):
+    """Of one that is refused as it is, every case would be refused for the same reason."""
+    monkeypatch.chdir(tmp_path)
+    for name in (*NODES, "gpu.yaml", "h200.yaml", *TASKS):
+        (tmp_path / name).write_bytes(good()[name])
+    for name in TASKS:
+        prepare(name, None)
+    for name in NODES:
+        load_hardware(name)
 
 
 def test_the_cases_of_a_seed_are_always_the_same():

@@ -48,6 +48,72 @@ tasks:
       - {op: poll, on: done, value: 1}
       - {op: fence, on: done}
 """
+#: Kernels of every other kind, what they keep in caches, publish, and wait for inside.
+KERNELS = """\
+schema: 1
+name: kernels
+node: mi355x-2
+buffers:
+  x: {shape: [512, 512], dtype: bf16, state: warm}
+tasks:
+  think: {kind: host, time: 20 us}
+  norm:
+    kind: kernel
+    operator: normalisation
+    workgroups: 8
+    accesses: [{bytes: 1 MiB, again: 1, far: 2 MiB, near: 1 KiB}, {bytes: 1 MiB, stores: true}]
+    flops: 1e8
+    after: [think]
+  seen:
+    kind: kernel
+    workgroups: 8
+    served: [{held: 1 MiB, l1: 1 MiB, l2: 1 MiB, read: 2 MiB, written: 1 MiB, source: made}]
+  timed: {kind: kernel, time: 30 us, tiles: 16, awaits: [gemm], per_unit: 1, lds: 1 KiB, clocked: 1}
+  gemm: {kind: gemm, m: 512, n: 512, k: 256, reads: [x], results: peers, publish: flag}
+  stores: {kind: stores, bytes: 1 MiB, workgroups: 4, publish: release, tile: 64 KiB}
+  post: {kind: copy, bytes: 1 MiB, peer: 1, gpus: all, posted: serial, after: ["stores.tiles[50%]"]}
+host: {launch: looped, loop: {iterations: 3}, queues: 2}
+"""
+#: A collective that feeds a GEMM in pieces.
+PIECES = """\
+schema: 1
+name: pieces
+node: teaching-4
+tasks:
+  gather: {kind: collective, op: all_gather, size: 8 MiB, stream: comm, backend: dma, variant: pcpy}
+  gemm: {kind: gemm, m: 2048, n: 512, k: 2048, stream: compute, after: [gather]}
+schedule: {kind: pieces, shape: 1d, steps: hetero, fused: true, pieces: 2, streams: 2, along: m}
+"""
+#: NICs, phases, and engines with both.
+ACROSS = """\
+schema: 1
+name: across
+node: cluster.yaml
+tasks:
+  gather: {kind: collective, op: all_gather, size: 8 MiB, algorithm: hierarchical, pipeline: 2}
+  swap: {kind: collective, op: all_to_all, size: 1 MiB, backend: dma}
+  copy: {kind: copy, bytes: 1 MiB, executor: nic, peer: 5, gpus: all, repeat: 2}
+"""
+#: What only the GPUs of one vendor have: choices of a GEMM library, symmetric kernels, profiles.
+SYMMETRIC = """\
+schema: 1
+name: symmetric
+node: nvidia.yaml
+tasks:
+  gather: {kind: collective, op: all_gather, size: 8 MiB, backend: nccl_symmetric, stream: comm}
+  sum: {kind: collective, op: all_reduce, size: 64 KiB, backend: nccl, stream: comm}
+  gemm: {kind: gemm, m: 128, n: 4096, k: 4096, library: cublas, stream: compute}
+  page: {kind: copy, bytes: 8 KiB, source: host, destination: gpu, repeat: 4}
+host: {launch: eager, profile: framework_alone, slowness: 1.2}
+"""
+LIKE = """\
+schema: 2
+like: nvidia.yaml
+name: two
+description: Twice the links
+grade: {value: invented, source: made}
+links: {bandwidth: {value: 22 GB/s, source: made}}
+"""
 STUDY = """\
 schema: 1
 name: small
@@ -139,7 +205,7 @@ def trace() -> str:
     """Two steps of a profiler's trace, with all that c3sim reads of one."""
     made = MadeTrace(0, 2)
     for step in range(2):
-        begin = 1000.0 * step
+        begin = 1000.0 * (step + 1)
         made.kernel("gemm_bf16", begin, 50.0, called=begin - 20, operator="aten::mm", dims=DIMS)
         made.gather(begin + 10, 60.0, mib=8, ranks=2)
         made.kernel("vectorized_elementwise_kernel", begin + 80, 5.0, called=begin + 60)
@@ -186,15 +252,22 @@ def answers(record: dict) -> dict[str, str]:
     }
 
 
+def hardware() -> dict[str, str]:
+    """Nodes and GPUs."""
+    nodes = ROOT / "hwmodels" / "nodes"
+    return {
+        "node.yaml": text_of(nodes / "teaching-4.yaml").replace("gpu: teaching", "gpu: gpu.yaml"),
+        "gpu.yaml": text_of(ROOT / "hwmodels" / "teaching.yaml"),
+        "cluster.yaml": text_of(nodes / "teaching-cluster.yaml"),
+        "nvidia.yaml": text_of(nodes / "h200-2.yaml").replace("gpu: h200", "gpu: h200.yaml"),
+        "h200.yaml": text_of(ROOT / "hwmodels" / "h200.yaml"),
+        "like.yaml": LIKE,
+    }
+
+
 @cache
 def good() -> dict[str, bytes]:
     """Files that are right, by name."""
-    hardware = ROOT / "hwmodels"
-    node = (
-        (hardware / "nodes" / "teaching-4.yaml")
-        .read_text()
-        .replace("gpu: teaching", "gpu: gpu.yaml")
-    )
     record = json.loads((ROOT / "validation/data/h200/power-run1.jsonl").read_text().split("\n")[0])
     texts = {
         "pair.yaml": PAIR,
@@ -204,6 +277,10 @@ def good() -> dict[str, bytes]:
         "side.yaml": SIDE,
         **answers(record),
         "program.yaml": PROGRAM,
+        "kernels.yaml": KERNELS,
+        "pieces.yaml": PIECES,
+        "across.yaml": ACROSS,
+        "symmetric.yaml": SYMMETRIC,
         "study.yaml": STUDY,
         "kv.yaml": SERVING,
         "iteration.yaml": ITERATION,
@@ -211,8 +288,7 @@ def good() -> dict[str, bytes]:
         "trace.json": trace(),
         "host.jsonl": json.dumps({"host": [HOST, {**HOST, "rank": 1}]}) + "\n",
         **{f"{name}.yaml": short(name) for name in STUDIES},
-        "node.yaml": node,
-        "gpu.yaml": (hardware / "teaching.yaml").read_text(),
+        **hardware(),
         "model.yaml": next((ROOT / "workloads" / "models").glob("*.yaml")).read_text(),
         "bounds.yaml": (ROOT / "validation" / "bounds.yaml").read_text(),
         "plan.yaml": (ROOT / "validation" / "probe" / "plans" / "quick.yaml").read_text(),

@@ -34,12 +34,27 @@ MOST_SECONDS, MOST_BYTES, LONGEST = 20.0, 2**30, 300
 HOSTILE: tuple[object, ...] = (
     *(-1, 0, 1, 2, 3, 17, 4096, 4097, 100_000, 10_000_000, 2**31, 2**53, 10**30, 10**400),
     *(0.0, -0.5, 1e-320, 1e9, 1e300, True, None, [], {}, [[]], {"a": 1}, [1, 2, 3], [None]),
-    *("", " ", "x", "nan", "inf", "1e999 s", "-1 B", "16 MiB", "1 EB", "5 parsecs", "1 us", "0 s"),
+    *(
+        "",
+        " ",
+        "x",
+        "nan",
+        "inf",
+        "1e999 s",
+        "-1 B",
+        "16 MiB",
+        "9" * 5000,
+        "1 EB",
+        "5 parsecs",
+        "1 us",
+        "0 s",
+    ),
     *("%s%n", "=1+1", "../../../x", "/etc/passwd", "a" * 5000, "ü\u202e", "rp:0", "b2b:99", "null"),
     *("gather", "gather.chunk9", "gemm.tiles[0:9]", "teaching-4", "all_reduce", "dma", "0-999,5"),
 )
 WORDS = (
     *("0", "-1", "1", "2", "1000000000", "1e9", "nan", "x", "", "../../x", "=cmd", "%s%n"),
+    *("9" * 5000, "rp:" + "9" * 5000, "task.gather.size=" + "9" * 5000 + " MiB"),
     *("a" * 3000, "/dev/null", ".", "a,b", "a=b", "=", "gpus=3", "gpu.dies.count=5000", "all"),
     *("task.gemm.m=1e9", "links.bandwidth=1", "task.gather.chunks=9999999", "conccl", "rp:0"),
     *("wall_s", "op=all_gather", "size=x", "dtype=bf16", "node.yaml", "pair.yaml", "out.png"),
@@ -47,24 +62,34 @@ WORDS = (
 #: No command: what the laboratory is told by a browser, its query made of options of ``run``.
 LAB = "laboratory"
 STEPS = ("iteration.yaml", "mesh.yaml", "configured.yaml")
+TASKS = ("pair.yaml", "kernels.yaml", "pieces.yaml", "across.yaml", "symmetric.yaml")
+NODES = ("node.yaml", "nvidia.yaml", "like.yaml", "cluster.yaml")
+#: Nodes that a workload runs on, in place of itself the one with the mistake.
+NODES_OF = {
+    "pair.yaml": ("node.yaml", "gpu.yaml"),
+    "across.yaml": ("cluster.yaml",),
+    "symmetric.yaml": ("nvidia.yaml", "h200.yaml"),
+}
 #: Files that another one names: where it stands in a command, the mistake is in this one.
 BEHIND = {"done": "done/results.parquet", "configured.yaml": "config.json"}
 #: Command -> the kinds of files it takes first, and words that it needs beside.
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
-    "run": (("pair.yaml", "program.yaml", *STEPS), ""),
+    "run": ((*TASKS, "program.yaml", *STEPS), ""),
     "run iteration.yaml --measured": (("trace.json",), ""),
     "run pair.yaml --against": (("run.json", "node.yaml"), ""),
-    "compare": (("pair.yaml", *STEPS), "--strategies base,conccl"),
-    "explain": (("pair.yaml", *STEPS), ""),
-    "advise": (("pair.yaml", *STEPS, "trace.json"), "--node h200-2"),
-    "diff": (("run.json", "results.json", "pair.yaml"), ""),
+    "run symmetric.yaml --against": (("like.yaml", "h200.yaml"), ""),
+    "compare": ((*TASKS, *STEPS), "--strategies base,conccl"),
+    "explain": ((*TASKS, *STEPS), ""),
+    "advise": ((*TASKS, *STEPS, "trace.json"), "--node h200-2"),
+    "diff": (("run.json", "results.json", *TASKS), ""),
     "diff before.json": (("run.json",), ""),
     "diff step.json.gz": (("trace.json",), "--node h200-2"),
-    "new node --like": (("node.yaml",), "mine"),
-    "show": (("pair.yaml", "node.yaml", "study.yaml", "kv.yaml", "model.yaml", "config.json"), ""),
+    "new node --like": (NODES, "mine"),
+    "show": ((*TASKS, *NODES, "study.yaml", "kv.yaml", "model.yaml", "config.json"), ""),
     "sweep": (("study.yaml",), "--jobs 1"),
     "study": (("study.yaml", "kv.yaml", *(f"{name}.yaml" for name in STUDIES)), "--jobs 1"),
     "sensitivity": (("pair.yaml",), "--node h200-2 --jobs 1 --samples 2 --top 0"),
+    "sensitivity --screen 8": ((*TASKS, *STEPS), "--node h200-2 --jobs 1"),
     "optimise": (("study.yaml",), "--jobs 1"),
     "plot": (("results.json", "done"), ""),
     "validate": (("records.jsonl",), "--jobs 1"),
@@ -76,9 +101,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "import --as workload --node h200-2": (("trace.json", "step.et"), "--out step.yaml"),
     "import step.et --as workload --node h200-2 --side": (("side.yaml",), "--out step.yaml"),
     "import --as host --node h200-2": (("host.jsonl",), ""),
-    LAB: (("pair.yaml", *STEPS, "node.yaml"), ""),
+    "import host.jsonl --as host --node": (("nvidia.yaml", "like.yaml"), ""),
+    LAB: ((*TASKS, *STEPS, "node.yaml"), ""),
     "probe run": (("plan.yaml",), "--dry-run --node x --out probe"),
-    "upgrade": (("node.yaml", "gpu.yaml"), ""),
+    "upgrade": ((*NODES, "gpu.yaml", "h200.yaml"), ""),
     "schema": (("node",), ""),
     "list": (("nodes",), ""),
 }
@@ -120,9 +146,9 @@ def _case(chance: random.Random, command: str) -> Case:
     words, target = [*command.split(), name, *more.split()], name
     if command == "diff":
         words.append(name)
-    if chance.random() < 0.3 and name == "pair.yaml":
-        words += ["--node", "node.yaml"]
-        target = chance.choice(["node.yaml", "gpu.yaml"])
+    if chance.random() < 0.3 and name in NODES_OF:
+        words += ["--node", NODES_OF[name][0]]
+        target = chance.choice(NODES_OF[name])
     target = BEHIND.get(target, target)
     if chance.random() < 0.35 or target not in files:
         words += _option(chance, command)
@@ -192,7 +218,7 @@ def _spoil(chance: random.Random, tree: object) -> None:
     places = list(_places(tree))
     if not places:
         return
-    container, key = chance.choice(places)
+    container, key = chance.choice(places) if chance.random() < 0.5 else _walk(chance, tree)
     how = chance.random()
     if how < 0.6:
         container[key] = deepcopy(chance.choice(HOSTILE))
@@ -202,6 +228,19 @@ def _spoil(chance: random.Random, tree: object) -> None:
         container[str(chance.choice(HOSTILE))[:5000]] = container.pop(key)
     else:  # not twice 3,000-fold: a thousand million entries are no file
         container *= chance.choice((0, 2, 3000 if len(container) < 1000 else 2))
+
+
+def _walk(chance: random.Random, tree: object) -> tuple[dict | list, object]:
+    """A place in *tree* found by going down it: a small section is met as often as a large one."""
+    container, key = tree, chance.choice(_keys(tree))
+    while isinstance(container[key], dict | list) and container[key] and chance.random() < 0.8:
+        container = container[key]
+        key = chance.choice(_keys(container))
+    return container, key
+
+
+def _keys(tree: dict | list) -> list[object]:
+    return list(tree) if isinstance(tree, dict) else list(range(len(tree)))
 
 
 def _places(tree: object) -> Iterator[tuple[dict | list, object]]:
@@ -228,7 +267,10 @@ def _garbled(chance: random.Random, data: bytes) -> bytes:
         b"x" * 140_000,
     )
     numbers = re.sub(
-        rb"\d+", lambda _: chance.choice((b"-1", b"0", b"9" * 40, b"nan")), data, count=9
+        rb"\d+",
+        lambda _: chance.choice((b"-1", b"0", b"9" * 40, b"9" * 5000, b"nan")),
+        data,
+        count=9,
     )
     return chance.choice(
         (
