@@ -9,7 +9,7 @@ from functools import cached_property
 from c3sim.evaluation.losses import Overlap, loss_note, losses, one_after_the_other, whole_of
 from c3sim.evaluation.strategies.rewrites import REDUCTIONS, staying_note
 from c3sim.evaluation.strategies.table import Best, Candidate, exhaustive
-from c3sim.evaluation.trust import conditions, outside
+from c3sim.evaluation.trust import alone, conditions, outside
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
@@ -151,10 +151,16 @@ def _channels(best: Best) -> list[str]:
 
 
 def _outside(best: Best, node: Node) -> list[str]:
-    """A note on the tasks that lie outside what their library was calibrated on, by reason."""
+    """A note on the tasks that lie outside what their library was calibrated on, by reason, with
+    the error of such tasks alone where they were measured.
+    """
+    said = {
+        name: "; ".join(filter(None, [words, alone(node, best.workload, name)]))
+        for name, words in outside(node, best.workload).items()
+    }
     return [
         f"{_listed(names, 'lie')} outside the calibrated domain: {words}"
-        for words, names in _by_words(outside(node, best.workload)).items()
+        for words, names in _by_words(said).items()
     ]
 
 

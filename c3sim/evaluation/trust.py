@@ -36,6 +36,7 @@ from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.units import format_si
 from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.kind import Conditions
 from c3sim.tasks.plan import kind_of
@@ -172,6 +173,26 @@ def distance(work: Work, node: str, single: bool, cell: Cell) -> float:
     return far + sum(octaves for octaves, _ in _beyond(work, cell))
 
 
+NEARBY = "measured alone two octaves away at most"
+
+
+def alone(node: Node, workload: Workload, name: str) -> str:
+    """The error of the nearest records of *name*'s work alone, in words; empty where the nearest
+    are more than two octaves away.
+    """
+    work = work_of(node, workload.model_copy(update={"tasks": {name: workload.tasks[name]}}))
+    near = [
+        (sum(octaves for octaves, _ in _beyond(work, cell)), cell)
+        for cell in cells()
+        if cell.gpu == node.gpu.name and cell.single and cell.work.keys() == work.keys()
+    ]
+    octaves, cell = min(near, key=lambda each: (each[0], -each[1].count), default=(math.inf, None))
+    if cell is None or octaves > 2:
+        return ""
+    runs = f"{cell.count} run" + "s" * (cell.count > 1)
+    return f"{NEARBY}: {runs}, {100 * cell.median:.0f} % off in the median, suite {cell.suite}"
+
+
 def _shortened(words: Collection[str]) -> list[str]:
     """The first of *words*, and how many more there are."""
     more = len(words) - SHOWN
@@ -267,8 +288,8 @@ def _beyond(work: Work, cell: Cell) -> Iterator[tuple[float, str]]:
 
 
 def _written(condition: str, value: float) -> str:
-    """Bytes in MiB, counts as they are."""
-    return f"{value / 2**20:.4g} MiB" if condition in ("size", "bytes") else f"{value:g}"
+    """Bytes in binary units, counts as they are."""
+    return format_si(value, "B") if condition in ("size", "bytes") else f"{value:g}"
 
 
 @lru_cache(maxsize=1)

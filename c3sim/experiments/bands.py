@@ -12,6 +12,7 @@ prediction: which results the intervals allow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -65,6 +66,13 @@ class Parameter:
         else:
             value = self.low + place * (self.high - self.low)
         return float(round(value)) if self.unit == "B" else value
+
+    def place(self, value: float) -> float:
+        """The place of *value* in the interval, from 0 to 1."""
+        low, high = self.low, self.high
+        if self.log:
+            return math.log(value / low) / math.log(high / low) if value > 0 else 0.0
+        return (value - low) / (high - low)
 
 
 def parameters_of(loaded: LoadedNode, but: Container[str] = ()) -> tuple[Parameter, ...]:
@@ -243,6 +251,30 @@ class Band:
     def failed(self) -> int:
         """Samples that could not be run, because their values exclude each other."""
         return sum(row["error"] is not None for row in self.rows)
+
+    def apart(self, output: str, value: float) -> Parameter | None:
+        """The parameter that sets *value*, of the run as it is, most apart from the median of
+        *output*: by its effect over the samples (a straight line) and the place of its own value.
+        None where no single one does for a third of the distance.
+        """
+        import numpy as np
+
+        ran = [(row, chosen) for row, chosen in zip(self.rows, self.settings, strict=False)]
+        ran = [each for each in ran if each[0]["error"] is None and each[0][output] is not None]
+        distance = value - self.outputs[output]["median"]
+        if len(ran) < 3 or not self.parameters or not distance:
+            return None
+        found = np.array([float(row[output]) for row, _ in ran])
+        values = [[float(drawn) for _, drawn in chosen] for _, chosen in ran]
+        places = np.array(
+            [[e.place(v) for e, v in zip(self.parameters, row, strict=True)] for row in values]
+        )
+        off = places - places.mean(axis=0)
+        slopes = off.T @ (found - found.mean()) / np.maximum((off**2).sum(axis=0), 1e-12)
+        own = np.array([each.place(each.value) for each in self.parameters])
+        shares = slopes * (own - places.mean(axis=0)) / distance
+        most = int(shares.argmax())
+        return self.parameters[most] if shares[most] > 1 / 3 else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``--json``."""

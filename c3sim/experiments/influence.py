@@ -78,8 +78,8 @@ def question(
     changes: Mapping[str, object],
 ) -> Question:
     """The question about *name*, a study, a workload or an iteration. Left out: *output* is the
-    fraction of ideal, and nothing is screened; of an iteration it is wall time, in 96 runs, or
-    so many as take ROOM_S.
+    fraction of ideal, and nothing is screened; of an iteration it is wall time, in 96 first looks,
+    or so many as take ROOM_S; where *screened* is given, in whole runs.
 
     Raises InputError: a name of another kind, a strategy or an output that is not known, SALib
     missing.
@@ -101,6 +101,7 @@ def question(
     if runs:
         setup = replace(setup, outputs=(wanted,))
         if screened is None:
+            setup = replace(setup, looks=setup.wall_only)
             runs = min(runs, int(ROOM_S / setup.effort().seconds))
     return Question(
         target=target,

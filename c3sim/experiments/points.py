@@ -18,6 +18,7 @@ from c3sim.evaluation.evaluate import best_of
 from c3sim.experiments.outputs import WALL, read_output
 from c3sim.experiments.setup import Setup, code_hash
 from c3sim.iterations.described import evaluate
+from c3sim.iterations.glance import glance
 from c3sim.result import Result
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described
@@ -116,6 +117,8 @@ class PointRunner:
         """Wall time [s] of one point, without the runs of each task alone."""
         workload, node = self.models(scenario, settings)
         if isinstance(workload, Described):
+            if self.setup.looks:
+                return glance(workload, node, strategy).wall_s
             return self.result(scenario, strategy, settings).wall_s
         return best_of(workload, node, strategy, energy=False).run.end
 

@@ -10,14 +10,15 @@ cancel. The groups that move the output most are halved
 (bisection after Bettonvil and Kleijnen 1997, doi:10.1016/S0377-2217(96)00156-7, with drawn signs in
 place of known ones), until a group is one parameter, whose pair is its two ends, or the runs are
 used up; where they are few, the first group alone. What is left are groups, each with what it moves
-the output by. Groups begin as the parts of a machine have them: gpu.hbm, host, links.
+the output by. Groups begin as the parts of a machine have them: gpu.hbm, host, links. First looks
+(:class:`Setup`) may tell them apart; the ends of the largest single parameters are whole runs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUNS = 96  # where nothing else is asked for
-ROOM_S = 120.0  # estimated, for all of them on one core: where runs take long, fewer are made
+ROOM_S = 45.0  # estimated, for all of them on one core: where runs take long, fewer are made
 ROUND = 4  # groups that are halved at once: four pairs for each worker of a small machine
+CHECKED = 3  # single parameters that first looks found, which are run whole at both ends
 NEGLIGIBLE = 1e-6  # of the output: a group that moves it less has none that matters
 
 
@@ -66,7 +68,8 @@ class Group:
 @dataclass(frozen=True, kw_only=True)
 class Screening:
     """*single*: parameters with their effects, the largest first; *groups*: those that were not
-    told apart; *idle*: parameters in groups that do not move the output; *runs*: so many it took.
+    told apart; *idle*: parameters in groups that do not move the output; *runs*: so many it took,
+    by first looks if *looks*.
     """
 
     output: str
@@ -76,6 +79,7 @@ class Screening:
     groups: Sequence[Group]
     idle: int
     runs: int
+    looks: bool = False
 
     @property
     def count(self) -> int:
@@ -136,11 +140,8 @@ def screen(
             "--node",
         )
     sampler.ask(runs)
-    (first,) = sampler.rows([()])
-    base = first[output]
-    if base is None:
-        reason = first["error"] or f"{output} has no value here; choose another one"
-        raise InputError(str(reason), "--output")
+    whole = replace(sampler, setup=replace(sampler.setup, looks=False))
+    base = _base(whole, output)
     random = np.random.default_rng(seed)
     done = _Done(sampler, output, random, runs, watcher)
     open_ = done.moved(_beginning(parameters))
@@ -156,21 +157,24 @@ def screen(
         chosen = several[: min(ROUND, left, max(1, left // levels))]
         halves = [half for each in chosen for half in _halves(each.parameters)]
         open_ = [each for each in open_ if each not in chosen] + done.moved(halves)
-    return _result(sampler.strategy, output, base, open_, floor, done.count)
+    if sampler.setup.looks:
+        open_ = _checked(open_, floor, replace(done, sampler=whole))
+    return _result(sampler, output, base, open_, floor, done.count)
 
 
 def _result(
-    strategy: str, output: str, base: float, found: list[Group], floor: float, runs: int
+    sampler: Sampler, output: str, base: float, found: list[Group], floor: float, runs: int
 ) -> Screening:
     moving = sorted((e for e in found if e.swing > floor), key=lambda each: -each.swing)
     return Screening(
         output=output,
-        strategy=strategy,
+        strategy=sampler.strategy,
         base=base,
         single=[each for each in moving if len(each.parameters) == 1],
         groups=[each for each in moving if len(each.parameters) > 1],
         idle=sum(len(each.parameters) for each in found if each.swing <= floor),
         runs=runs,
+        looks=sampler.setup.looks,
     )
 
 
@@ -200,6 +204,24 @@ class _Done:
         values = [row[self.output] for row in rows]
         pairs = zip(groups, values[::2], values[1::2], strict=True)
         return [Group(parameters=tuple(group), ends=(low, high)) for group, low, high in pairs]
+
+
+def _base(sampler: Sampler, output: str) -> float:
+    """*output* with every parameter at its value."""
+    (first,) = sampler.rows([()])
+    base: float | None = first[output]
+    if base is None:
+        reason = first["error"] or f"{output} has no value here; choose another one"
+        raise InputError(str(reason), "--output")
+    return base
+
+
+def _checked(found: Sequence[Group], floor: float, done: _Done) -> list[Group]:
+    """*found*, the largest single parameters in whole runs."""
+    single = [each for each in found if len(each.parameters) == 1 and each.swing > floor]
+    largest = sorted(single, key=lambda each: -each.swing)[:CHECKED]
+    others = [each for each in found if each not in largest]
+    return others + done.moved([each.parameters for each in largest])
 
 
 def _beginning(parameters: Sequence[Parameter]) -> list[list[Parameter]]:

@@ -62,6 +62,7 @@ def hash_of_code(root: Path) -> str:
 
 
 OF_WALL = 2 / 3  # of the time of an iteration that finds nothing but its wall time, at most
+OF_LOOK = 0.45  # of that: a first look simulates half of the layers
 _COLUMNS = ("point", "scenario", "strategy", "error")
 
 
@@ -69,8 +70,9 @@ _COLUMNS = ("point", "scenario", "strategy", "error")
 class Setup:
     """The *node*, and each scenario's workload, changed already, and *settings* of the node.
 
-    *outputs* are the columns of a row, *costs* expressions by name. Plain data, because it is sent
-    to other processes.
+    *outputs* are the columns of a row, *costs* expressions by name; *looks*: the wall time of an
+    iteration is that of a first look at it (:mod:`c3sim.iterations.glance`). Plain data, because it
+    is sent to other processes.
     """
 
     node: Node
@@ -78,6 +80,7 @@ class Setup:
     settings: Mapping[str, Mapping[str, Any]]
     outputs: tuple[str, ...]
     costs: Mapping[str, str] = field(default_factory=dict)
+    looks: bool = False
 
     def effort(self, strategy: str = "as_written") -> Effort:
         """The effort of one point under *strategy*, as the mean over the scenarios."""
@@ -85,6 +88,7 @@ class Setup:
         whole = Effort.mean(effort_of(each, self.node, strategy) for each in several)
         steps = any(isinstance(each, Described) for each in self.workloads.values())
         share = OF_WALL if steps and self.wall_only else 1.0
+        share *= OF_LOOK if self.looks else 1.0
         return replace(whole, seconds=share * whole.seconds)
 
     @property
@@ -95,7 +99,7 @@ class Setup:
     @property
     def identity(self) -> str:
         """A hash of all of it: batches of one setup may share what a process keeps."""
-        return hash_of([self.models(), self.outputs, dict(self.costs)])
+        return hash_of([self.models(), self.outputs, dict(self.costs), self.looks])
 
     def models(self) -> dict[str, Any]:
         """The models as plain data for a file of results: what a point needs to be run again."""

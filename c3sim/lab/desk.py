@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from c3sim.experiments.outputs import read_output
 from c3sim.iterations.glance import Glance
@@ -12,13 +12,13 @@ from c3sim.lab.knobs import OWN
 from c3sim.lab.runs import Accounts, Outcome, classes_of
 from c3sim.output.page.data import CAUSES
 from c3sim.output.tables.run import EXPLAINED, parts_rows
+from c3sim.output.tables.sensitivity import outside_band
 from c3sim.result import Result
 
-BAND_EXPLAINED = (
-    "band: every parameter of the machine drawn over its interval; the file's own values may lie"
-    " near an end of theirs, and the run then near an end of its band, or outside"
-)
-Band = Mapping[str, Mapping[str, float]]
+if TYPE_CHECKING:
+    from c3sim.experiments.bands import Band
+
+BAND_EXPLAINED = "band: every parameter of the machine drawn over its interval"
 TIMES = {
     "wall_s": "wall time",
     "serial_s": "one task after the other",
@@ -47,8 +47,8 @@ def table(now: Result, pinned: Result | None, band: Band | None) -> list[dict[st
     for name in (*ORDER, *more, *_slowdowns(now)):
         label, value = label_of(name), read_output(now, name)
         row = {"name": name, "label": label, "now": text_of(name, value, longest)}
-        if band is not None and name in band:
-            ends = (text_of(name, band[name][end], longest) for end in ("p5", "p95"))
+        if band is not None and name in band.outputs:
+            ends = (text_of(name, band.outputs[name][end], longest) for end in ("p5", "p95"))
             row["band"] = " to ".join(ends)
         if pinned is not None:
             before = read_output(pinned, name)
@@ -143,7 +143,7 @@ def data_of(
         "rows": table_of_look(now, before) if now.look else [],
         "warnings": now.warnings,
         "remarks": [],
-        "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED] if band else [])],
+        "keys": [FRACTION_EXPLAINED, *([BAND_EXPLAINED, *_outside(now, band)] if band else [])],
         "runs": _runs(shown),
         "titles": [title(outcome) for outcome, _ in shown],
         "means": CAUSES,
@@ -156,6 +156,17 @@ def data_of(
             "classes": _classes(now.result),
         }
     return data
+
+
+def _outside(now: Outcome, band: Band) -> list[str]:
+    """Why figures lie outside their band; nothing of those inside."""
+    if now.result is None:
+        return []
+    return [
+        label_of(name) + line.removeprefix(name)
+        for name in band.outputs
+        for line in outside_band(name, read_output(now.result, name), band)
+    ]
 
 
 def _runs(shown: Sequence[tuple[Outcome, Accounts]]) -> list[dict[str, Any]]:

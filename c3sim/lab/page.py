@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
 from nicegui.client import Client
@@ -20,6 +20,9 @@ from c3sim.lab.runs import Accounts, Outcome
 from c3sim.lab.widgets import put
 from c3sim.output.page.page import part
 from c3sim.output.page.palette import css
+
+if TYPE_CHECKING:
+    from c3sim.experiments.bands import Band
 
 REST = 0.6  # seconds without a change after which what takes long is begun
 BLINK = 0.3  # seconds of a run after which the page says that it goes on
@@ -44,7 +47,7 @@ class Lab:
         self.choice, self.link, self.bench, self.opened = choice, link, bench, opened
         self.now = Outcome(choice=choice)
         self.accounts: Accounts | None = None
-        self.band: desk.Band | None = None
+        self.band: Band | None = None
         self.without = ""  # why there is no band
         self.pinned: tuple[Outcome, Accounts | None] | None = None
         self.version, self.busy = 0, False

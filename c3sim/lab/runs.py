@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from c3sim import api
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
+from c3sim.evaluation.trust import NEARBY
 from c3sim.iterations.effort import effort_of
 from c3sim.iterations.glance import Glance, glance
 from c3sim.iterations.result import IterationResult
@@ -30,6 +31,9 @@ from c3sim.spec.reading.files import kept
 from c3sim.spec.reading.loading import is_iteration, load_hardware, open_iteration, open_workload
 from c3sim.spec.reading.paths import canonical, get_value, paths_of
 from c3sim.spec.workload import Workload
+
+if TYPE_CHECKING:
+    from c3sim.experiments.bands import Band
 
 BAND_SAMPLES = 64  # a second or so; c3sim run --uncertainty draws 256
 LONGEST = 30.0  # seconds of one run
@@ -104,12 +108,13 @@ class Outcome:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings: the model is outside what it was checked on; a choice loses time."""
+        """Warnings: the model is outside what it was checked on, alone too; a choice loses time."""
         outside = ("outside the calibrated domain", "no measurement", "what-if")
         limits = ("more than the limit", "warning:")
         marks = (*outside, *limits, LOSES, OVERLAP_LOSES, IDLE)
         notes = () if self.result is None else self.result.notes
-        return [note for note in notes if any(mark in note for mark in marks)]
+        marked = [note for note in notes if any(mark in note for mark in marks)]
+        return [note for note in marked if NEARBY not in note]
 
     @property
     def remarks(self) -> list[str]:
@@ -187,12 +192,8 @@ def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:
     return Accounts({}, found["parts"])
 
 
-def band_of(
-    choice: Choice, watch: Told | None = None, samples: int = BAND_SAMPLES
-) -> dict[str, Mapping[str, float]]:
-    """Output -> p5, median and p95 over the intervals of the machine; *watch* hears of the samples.
-    Raises C3simError.
-    """
+def band_of(choice: Choice, watch: Told | None = None, samples: int = BAND_SAMPLES) -> Band:
+    """Band over the intervals of the machine; *watch* hears of the samples. Raises C3simError."""
     from dataclasses import replace
 
     from c3sim.experiments.bands import uncertainty
@@ -205,15 +206,12 @@ def band_of(
     workload, on = api.prepare(choice.workload, loaded, choice.settings)
     by_hand = {canonical(path) for path in choice.settings}
     held = replace(loaded, node=on)
-    band = uncertainty(
+    return uncertainty(
         workload, held, choice.strategy, samples=samples, but=by_hand, watcher=watcher
     )
-    return dict(band.outputs)
 
 
-def band_or_why(
-    choice: Choice, watch: Told | None = None
-) -> tuple[dict[str, Mapping[str, float]] | None, str]:
+def band_or_why(choice: Choice, watch: Told | None = None) -> tuple[Band | None, str]:
     """The band, or why there is none."""
     try:
         return band_of(choice, watch), ""

@@ -54,8 +54,21 @@ def test_a_run_notes_it():
     (note,) = [
         each for each in c3sim.run("gemm-beside-all-gather").notes if "calibrated domain" in each
     ]
-    assert note == "gather lies outside the calibrated domain: no all_gather"
+    alone = "measured alone two octaves away at most: 1 run, 1 % off in the median"
+    assert note == (
+        f"gather lies outside the calibrated domain: no all_gather; {alone}, suite rccl_all_gather"
+    )
     assert not any("domain" in each for each in c3sim.run("gemm-alone").notes)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [("2 GiB", True), ("2049 MiB", False), ("128 MiB", True), ("127 MiB", False)]
+)
+def test_what_was_measured_alone_is_said_up_to_two_octaves_away(size, said):
+    """One all-gather of 512 MiB by RCCL was measured alone on MI300X that no fit had."""
+    notes = c3sim.run("all-gather-alone", set={"task.gather.size": size}).notes
+    (note,) = [each for each in notes if "calibrated domain" in each]
+    assert ("suite rccl_all_gather" in note) == said
 
 
 @pytest.mark.parametrize("name", library.names("workload"))

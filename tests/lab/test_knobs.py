@@ -83,7 +83,10 @@ def test_a_run_says_the_same_as_the_command_line_and_a_mistake_is_said():
 
 
 def test_it_warns_outside_of_what_the_model_was_checked_on():
-    outside = runs.run_choice(Choice(settings={"links.bandwidth": "200 GB/s"}))
+    assert runs.run_choice(Choice()).warnings == []  # its gather was measured alone
+    outside = runs.run_choice(
+        Choice(settings={"links.bandwidth": "200 GB/s", "task.gather.size": "8 GiB"})
+    )
     assert any("outside the calibrated domain" in text for text in outside.warnings)
     assert any("beyond what the node file vouches for" in text for text in outside.warnings)
 
@@ -124,7 +127,7 @@ def test_an_iteration_has_causes_as_on_the_command_line_and_a_band():
     assert accounts.tasks == {} and accounts.parts == same
     dones, totals = zip(*((done, total) for _, done, total in told), strict=True)
     assert dones == tuple(range(1, len(told) + 1)) and totals[-1] == len(told)
-    band = runs.band_of(choice, samples=3)
+    band = runs.band_of(choice, samples=3).outputs
     wall = c3sim.run(choice.workload, set=choice.settings).wall_s
     assert 0.5 * wall < band["wall_s"]["p5"] <= band["wall_s"]["p95"] < 2 * wall
     assert {"mfu", "exposed_s"} <= set(band)
@@ -135,7 +138,7 @@ def test_the_band_is_that_of_what_is_chosen():
     around a shorter time. Once it was that of the first choice.
     """
     walls = [
-        runs.band_of(choice, samples=8)["wall_s"]["median"]
+        runs.band_of(choice, samples=8).outputs["wall_s"]["median"]
         for choice in (Choice(strategy="sp"), Choice(strategy="sp").setting(SIZE, "224 MiB"))
     ]
     assert walls[1] < 0.8 * walls[0]
@@ -173,3 +176,11 @@ def test_causes_and_band_of_what_is_slow_come_later_or_on_the_command_line():
 def test_a_machine_without_intervals_says_why_there_is_no_band():
     band, why = runs.band_or_why(Choice(node="teaching-4"))
     assert band is None and "no parameter of teaching-4 has an interval" in why
+
+
+def test_a_figure_outside_its_band_says_why():
+    """As the page has it below its figures: the label, and what sets the run apart."""
+    now = runs.run_choice(Choice(strategy="sp"))
+    keys = desk.data_of(now, None, runs.band_of(now.choice), None, None)["keys"]
+    (line,) = [each for each in keys if each.startswith("fraction of ideal: the prediction")]
+    assert "lies outside 5 % to 95 % of the samples" in line

@@ -25,6 +25,7 @@ def to_dict(result: Screening, measured: Measured) -> dict[str, Any]:
         "base": result.base,
         "spread": result.spread,
         "runs": result.runs,
+        "looks": result.looks,
         "idle": result.idle,
         "parameters": [
             {
@@ -56,12 +57,14 @@ def screening_table(result: Screening, what: str, measured: Measured) -> Any:
     table = make_table(["parameter", "interval"], ["moved by", "variance", "seen by"])
     for each in sorted((*result.single, *result.groups), key=lambda group: -group.swing)[:SHOWN]:
         add_row(table, *_row(result, each, measured))
-    lines = [_answer(result, measured)]
+    lines = []
     rest = len(result.single) + len(result.groups) - SHOWN
     if rest > 0:
         lines.append(f"{rest} more rows move it less")
+    runs = "first looks, which simulate few layers: --screen RUNS runs it whole"
     lines.append(
-        f"{result.idle} of {result.count} parameters do not move it; {result.runs} runs.\n"
+        f"{result.idle} of {result.count} parameters do not move it; {result.runs}"
+        f" {runs if result.looks else 'runs'}.\n"
         "A row with * has so many parameters, moved together: more --screen RUNS tell them apart;\n"
         "--screen 0: indices and band"
     )
@@ -72,7 +75,8 @@ def screening_table(result: Screening, what: str, measured: Measured) -> Any:
     lines.append(
         "seen by: suites of records that fitted or notice it ('c3sim validate --coverage')"
     )
-    return stack(f"{what}, strategy {result.strategy}", table, *lines)
+    title = f"{what}, strategy {result.strategy}"
+    return stack(title, _answer(result, measured), table, *lines)
 
 
 def _row(result: Screening, each: Group, measured: Measured) -> tuple[str, ...]:

@@ -148,8 +148,13 @@ def outside_band(name: str, value: float | None, band: Band) -> list[str]:
     close = CLOSE * abs(value)
     if ends["p5"] - close <= value <= ends["p95"] + close:
         return []
+    because = (
+        f"intervals reach further to one side than to the other, or {band.samples} samples are few"
+    )
+    if (most := band.apart(name, value)) is not None:
+        low, own, high = (format_si(n, most.unit) for n in (most.low, most.value, most.high))
+        because = f"mostly for {most.path}, {own} here, drawn from {low} to {high}"
     return [
         f"{name}: the prediction, {shown(name, value)}, lies outside 5 % to 95 % of the samples: "
-        "intervals reach further to one side than to the other, "
-        f"or {band.samples} samples are few"
+        + because
     ]
