@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RUNS = 96  # where nothing else is asked for
-ROOM_S = 45.0  # estimated, for all of them on one core: where runs take long, fewer are made
+ROOM_S = 55.0  # estimated, for all of them on one core: where runs take long, fewer are made
 ROUND = 4  # groups that are halved at once: four pairs for each worker of a small machine
 CHECKED = 3  # single parameters that first looks found, which are run whole at both ends
 NEGLIGIBLE = 1e-6  # of the output: a group that moves it less has none that matters

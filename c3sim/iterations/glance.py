@@ -17,7 +17,8 @@ from c3sim.iterations.described import changes_of
 from c3sim.iterations.measured import layers_to_run
 from c3sim.iterations.runs import Change, launched, numbers_of
 from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import average_before, simulate
+from c3sim.simulation.runs import run_once
+from c3sim.simulation.simulate import average_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading.loading import with_model
@@ -62,7 +63,8 @@ def _of_iteration(iteration: Iteration, model: Model, node: Node, change: Change
     small, drawn = build(planned, few), build(planned, more)
 
     def run(built: Built, *, eager: bool = False) -> Run:
-        return simulate(node, change(launched(built.workload, eager=eager)), average=average)
+        workload = change(launched(built.workload, eager=eager))
+        return run_once(node, workload, energy=False, average=average)
 
     average = average_before(node, change(launched(small.workload, eager=False)))
     shown = run(drawn)

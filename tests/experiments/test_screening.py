@@ -79,7 +79,7 @@ def test_what_runs_do_not_suffice_for_stays_a_group(screened):
 
 def test_an_iteration_is_screened_for_its_wall_time_unless_it_is_told_otherwise():
     """From Python as from the command line: an iteration has no fraction of ideal to explain. Of
-    one a look at which takes 0.9 s by its estimate, 45 s have room for 50.
+    one a look at which takes 0.9 s by its estimate, 55 s have room for 61.
     """
     found = {
         name: question(name, workers=Workers(jobs=1), changes={})
@@ -88,7 +88,7 @@ def test_an_iteration_is_screened_for_its_wall_time_unless_it_is_told_otherwise(
     asked = {name: (each.output, each.screened) for name, each in found.items()}
     assert asked == {
         "llama3-70b-decode": ("wall_s", 96),
-        "llama3-405b-training": ("wall_s", 50),
+        "llama3-405b-training": ("wall_s", 61),
         "gemm-beside-all-gather": ("fraction_of_ideal", 0),
     }
 

@@ -59,3 +59,13 @@ def test_a_step_that_is_bound_by_its_host_takes_its_launches():
     assert result.host_bound
     assert look.wall_s == pytest.approx(result.host_s)
     assert look.wall_s == pytest.approx(result.wall_s, rel=0.05)
+
+
+def test_what_a_step_does_not_read_is_not_looked_at_again(monkeypatch):
+    """Its collectives run on units: other engines and another path between them change nothing."""
+    workload, node = prepare("llama3-8b-forward", None, {"layers": "2"})
+    first = glance(workload, node, "as_written")
+    monkeypatch.setattr("c3sim.simulation.runs.simulate", lambda *_, **__: pytest.fail("again"))
+    engines = node.gpu.dma_engines.model_copy(update={"bandwidth": 1e9})
+    other = node.model_copy(update={"gpu": node.gpu.model_copy(update={"dma_engines": engines})})
+    assert glance(workload, other, "as_written").wall_s == first.wall_s
