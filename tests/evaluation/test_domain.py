@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 import c3sim
-from c3sim.evaluation.trust import domains, outside
+from c3sim.evaluation.trust import alone, domains, outside
 from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import load_hardware, load_workload
 from c3sim.spec.workload import Workload
@@ -75,10 +75,14 @@ def test_what_was_measured_alone_is_said_up_to_two_octaves_away(size, said):
 def test_packaged_workloads_lie_inside_where_a_domain_exists(name):
     """Outside are operations and machines without any calibration record (RCCL's all-gathers, more
     than one node), shapes that are not ours to choose (layers of public models), and the GEMM of a
-    study across nodes, which is as long as its all-to-all.
+    study across nodes, which is as long as its all-to-all. GEMMs among them were measured alone.
     """
     workload = load_workload(name)
-    beyond = set(outside(load_hardware(workload.node).node, workload).values())
+    node = load_hardware(workload.node).node
+    found = outside(node, workload)
+    gemms = [task for task in found if workload.tasks[task].kind == "gemm"]
+    assert all("% off in the median" in alone(node, workload, task) for task in gemms)
+    beyond = set(found.values())
     without = {each for each in beyond if each.startswith(("no ", "ranks 8, not 128"))}
     of_model = re.search("llama", workload.source, re.IGNORECASE)
     assert beyond <= without or of_model or name == "gemm-beside-all-to-all-across-nodes"

@@ -311,9 +311,9 @@ def iteration_table(result: IterationResult) -> Group:
         head,
         table,
         "alone: time in which only that class runs; exposed communication: computing waits for it,"
-        "\nits launches too, beyond the gaps that computing has by itself",
+        " its launches too, beyond the gaps that computing has by itself",
         "share: time in which operators run is theirs, in equal parts; launches, waiting: nothing"
-        "\nruns until an operator, or a collective, does",
+        " runs until an operator, or a collective, does",
         *(stages_lines(result, unit, length) if result.stages else ()),
         *(f"note: {note}" for note in result.notes),
         *filter(None, [result.trust]),
