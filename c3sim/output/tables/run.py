@@ -310,10 +310,7 @@ def iteration_table(result: IterationResult) -> Group:
         title,
         head,
         table,
-        "alone: time in which only that class runs; exposed communication: computing waits for it,"
-        " its launches too, beyond the gaps that computing has by itself",
-        "share: time in which operators run is theirs, in equal parts; launches, waiting: nothing"
-        " runs until an operator, or a collective, does",
+        CLASSES_EXPLAINED,
         *(stages_lines(result, unit, length) if result.stages else ()),
         *(f"note: {note}" for note in result.notes),
         *filter(None, [result.trust]),
@@ -389,6 +386,12 @@ def energy_table(result: Result) -> Table:
     return table
 
 
+CLASSES_EXPLAINED = (
+    "alone: time in which only that class runs; exposed communication: computing waits for it,"
+    " its launches too, beyond the gaps that computing has by itself\n"
+    "share: time in which operators run is theirs, in equal parts; launches, waiting: nothing"
+    " runs until an operator, or a collective, does"
+)
 PARTS_EXPLAINED = (
     "nothing shared: every task has everything to itself and only waits for others. Each kind of"
     " sharing adds its column.\nwall is the whole run, exposed the time in which communication runs"
