@@ -11,7 +11,8 @@ cancel. The groups that move the output most are halved
 place of known ones), until a group is one parameter, whose pair is its two ends, or the runs are
 used up; where they are few, the first group alone. What is left are groups, each with what it moves
 the output by. Groups begin as the parts of a machine have them: gpu.hbm, host, links. First looks
-(:class:`Setup`) may tell them apart; the ends of the largest single parameters are whole runs.
+(:class:`Setup`) may tell them apart: the ends of the largest single parameter are whole runs, and
+where there is no room for all RUNS, that it is known is enough.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 RUNS = 96  # where nothing else is asked for
 ROOM_S = 55.0  # estimated, for all of them on one core: where runs take long, fewer are made
 ROUND = 4  # groups that are halved at once: four pairs for each worker of a small machine
-CHECKED = 3  # single parameters that first looks found, which are run whole at both ends
 NEGLIGIBLE = 1e-6  # of the output: a group that moves it less has none that matters
 
 
@@ -146,15 +146,17 @@ def screen(
     done = _Done(sampler, output, random, runs, watcher)
     open_ = done.moved(_beginning(parameters))
     floor = NEGLIGIBLE * abs(base)
+    short = sampler.setup.looks and runs < RUNS
     while True:
         several = [each for each in open_ if len(each.parameters) > 1 and each.swing > floor]
         several.sort(key=lambda each: -each.swing)
         left = (runs - done.count) // 4
-        if not several or not left:
+        known = short and len(max(open_, key=lambda each: each.swing).parameters) == 1
+        if not several or not left or known:
             break
         # the first may need so many; others are halved beside it where more are left
         levels = math.ceil(math.log2(len(several[0].parameters)))
-        chosen = several[: min(ROUND, left, max(1, left // levels))]
+        chosen = several[: 1 if short else min(ROUND, left, max(1, left // levels))]
         halves = [half for each in chosen for half in _halves(each.parameters)]
         open_ = [each for each in open_ if each not in chosen] + done.moved(halves)
     if sampler.setup.looks:
@@ -217,11 +219,13 @@ def _base(sampler: Sampler, output: str) -> float:
 
 
 def _checked(found: Sequence[Group], floor: float, done: _Done) -> list[Group]:
-    """*found*, the largest single parameters in whole runs."""
+    """*found*, the largest single parameter in whole runs."""
     single = [each for each in found if len(each.parameters) == 1 and each.swing > floor]
-    largest = sorted(single, key=lambda each: -each.swing)[:CHECKED]
-    others = [each for each in found if each not in largest]
-    return others + done.moved([each.parameters for each in largest])
+    if not single:
+        return found
+    largest = max(single, key=lambda each: each.swing)
+    others = [each for each in found if each is not largest]
+    return others + done.moved([largest.parameters])
 
 
 def _beginning(parameters: Sequence[Parameter]) -> list[list[Parameter]]:
