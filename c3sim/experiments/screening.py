@@ -218,7 +218,7 @@ def _base(sampler: Sampler, output: str) -> float:
     return base
 
 
-def _checked(found: Sequence[Group], floor: float, done: _Done) -> list[Group]:
+def _checked(found: list[Group], floor: float, done: _Done) -> list[Group]:
     """*found*, the largest single parameter in whole runs."""
     single = [each for each in found if len(each.parameters) == 1 and each.swing > floor]
     if not single:

@@ -95,8 +95,8 @@ def test_an_iteration_is_screened_for_its_wall_time_unless_it_is_told_otherwise(
 
 def test_first_looks_tell_apart_and_whole_runs_say_by_how_much(monkeypatch):
     """A step is looked at with few layers, which move by half of what all do; the answer's value
-    and the ends of what moves it most are those of whole runs. 60 looks are too few for all there is
-    to know: it ends once the first is known.
+    and the ends of what moves it most are those of whole runs. 60 looks are too few for all
+    there is to know: it ends once the first is known.
     """
 
     def wall(self, scenario, strategy, settings):

@@ -283,12 +283,13 @@ def iteration_table(result: IterationResult) -> Group:
     def time(seconds: float) -> str:
         return f"{seconds / length:.3f} {unit}"
 
+    gpus = f"{result.ranks.count} GPU" + "s" * (result.ranks.count > 1)
     head = (
         f"wall {time(result.wall_s)}: computation alone {time(result.compute_s)},"
         f" communication alone {time(result.communication_s)}\n"
         f"exposed communication {time(result.overlap.exposed_s)}, operators stretched by"
         f" {time(result.overlap.stretched_s or 0.0)}\n"
-        f"{figures(result.tokens_per_s)} tokens/s, MFU {percent(result.mfu)} %, energy"
+        f"{figures(result.tokens_per_s)} tokens/s on {gpus}, MFU {percent(result.mfu)} %, energy"
         f" {figures(result.energy_j)} J, mean power {figures(result.power.average_w)} W\n"
         f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
     )
