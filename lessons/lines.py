@@ -54,11 +54,10 @@ def counts(policy: str, workgroups: int) -> Counts:
 @cache
 def distance(stores: bool) -> int:
     """Lines that a workgroup touches between two loads of one; with *stores*, those as well."""
-    line, code, _, first = kernel().launches[0].stream(LINE)
-    one = slice(first[0], first[1])
-    kept = [
-        number for number, what in zip(line[one], code[one], strict=True) if stores or not what % 2
-    ]
+    stream = kernel().launches[0].stream(LINE)
+    one = slice(stream.first[0], stream.first[1])
+    steps = zip(stream.line[one], stream.code[one], strict=True)
+    kept = [number for number, what in steps if stores or not what % 2]
     found = [each for each in distances(kept) if each is not None]
     return max(set(found), key=found.count)
 

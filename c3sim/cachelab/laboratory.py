@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import accumulate
 from math import ceil
 from operator import attrgetter
 from typing import NamedTuple
@@ -156,11 +157,12 @@ class Laboratory:
         errors = {"samples": float(len(found)), "error": _half(hits), "bytes_error": part}
         return Counts(**{**mean, **errors})
 
-    def _stream(self, launch: Launch, sampled: Sampled) -> Stream:
+    def _stream(self, launch: Launch, sampled: Sampled, first: int) -> Stream:
+        """Lines of *launch*, whose instructions are numbered from *first* on."""
         key = id(launch), sampled.number
         if key not in self._streams:
             sample = sampled.of(self.machine)
-            self._streams[key] = launch.stream(self.machine.line, sample)
+            self._streams[key] = launch.stream(self.machine.line, sample).renumbered(first)
         return self._streams[key]
 
     def _run(self, sampled: Sampled, policy: int) -> Counts:
@@ -172,14 +174,13 @@ class Laboratory:
         state = bits.new_state(settings, machine.units, machine.ways, sum(names.values()) or 1)
         slots = bits.new_slots(settings)
         now, sums, seconds = 0.0, np.zeros(bits.COUNTS), 0.0
-        base = dict(zip(names, np.cumsum([0, *names.values()]), strict=False))
+        base = dict(zip(names, accumulate(names.values(), initial=0), strict=False))
         for launch, weight in zip(launches, self.program.weights, strict=True):
             before = state.counts.copy()
-            line, code, phase, first = self._stream(launch, sampled)
-            issue = issue_of(launch, len(line), machine, sampled.classes)
-            code = code + np.int32(base[launch.name])  # another type would be compiled again
+            stream = self._stream(launch, sampled, base[launch.name])
+            issue = issue_of(launch, stream.lines, machine, sampled.classes)
             of_launch = settings._replace(slots=_slots(machine, launch))
-            end = loop.run(of_launch, state, slots, line, code, phase, first, now, issue)
+            end = loop.run(of_launch, state, slots, *stream, now, issue)
             sums += weight * (state.counts - before)
             seconds += weight * (end - now) / machine.clock
             now = end

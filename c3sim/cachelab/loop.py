@@ -76,8 +76,8 @@ from c3sim.cachelab.state import (
     place_of,
     set_of,
 )
-from c3sim.cachelab.stream import Array
-from c3sim.engine.compiled.table import compiled, sift_down
+from c3sim.cachelab.stream import STEP_CODE, STEP_LINE, STEP_PHASE, Array
+from c3sim.engine.compiled.table import compiled, inline, sift_down
 
 
 @compiled
@@ -113,7 +113,7 @@ def earliest(cache: Array, index: int) -> float:
     return float(least)
 
 
-@compiled
+@inline
 def open_row(p: Settings, s: State, channel: int, place: int, now: float) -> tuple[bool, float]:
     """True if the access of line *place* of *channel* hits its row; and when the row is there."""
     row = place // p.row_lines
@@ -161,7 +161,7 @@ def to_memory(p: Settings, s: State, line: int, now: float) -> float:
     return float(max(now, s.channel[FREE, channel] - WRITES * p.memory_cycles))
 
 
-@compiled
+@inline
 def from_memory(p: Settings, s: State, line: int, now: float) -> float:
     """When a line that is read comes out of its channel, without the way there and back."""
     channel = channel_of(p, line)
@@ -172,7 +172,7 @@ def from_memory(p: Settings, s: State, line: int, now: float) -> float:
     return float(max(ready + p.memory_cycles, s.channel[FREE, channel]))
 
 
-@compiled
+@inline
 def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
     """When a line that passes the L2s is there (or taken): the memory-side cache, then memory."""
     if p.side_sets:
@@ -201,6 +201,12 @@ def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
 
 
 @compiled
+def written_past_l2(p: Settings, s: State, line: int, now: float) -> float:
+    """When a line that is written past the L2s is taken."""
+    return past_l2(p, s, line, True, now)
+
+
+@inline
 def miss(p: Settings, s: State, bank: int, line: int, now: float) -> float:
     """When a load that L2 lacks is there: it waits for a place among the misses under way."""
     place = int(s.bank[NEXT, bank])
@@ -222,7 +228,7 @@ def learn(s: State, level: int, code: int, again: bool) -> None:
         s.trust[level, code] = min(SURE, max(0, s.trust[level, code] + change))
 
 
-@compiled
+@inline
 def trusted(p: Settings, s: State, level: int, code: int, line: int) -> bool:
     """True if a line that *code* misses may take room."""
     if not p.policy & PREDICT or s.trust[level, code] >= TRUSTED:
@@ -245,11 +251,11 @@ def rinse(p: Settings, s: State, die: int, line: int, now: float) -> float:
             s.l2[WRITTEN, index, way] = False
             s.counts[RINSED] += other != line
             s.counts[CLEANED] += other != line
-            now = max(now, past_l2(p, s, other, True, now))
+            now = max(now, written_past_l2(p, s, other, now))
     return now
 
 
-@compiled
+@inline
 def take(
     p: Settings, s: State, die: int, index: int, way: int, line: int, code: int, now: float
 ) -> float:
@@ -260,7 +266,7 @@ def take(
         if s.l2[WRITTEN, index, way]:
             s.counts[LEFT_WRITTEN] += 1
             rinses = p.policy & RINSE
-            now = rinse(p, s, die, old, now) if rinses else past_l2(p, s, old, True, now)
+            now = rinse(p, s, die, old, now) if rinses else written_past_l2(p, s, old, now)
         else:
             s.counts[LEFT_CLEAN] += 1
     s.counts[FILLED] += 1
@@ -285,10 +291,10 @@ def write(p: Settings, s: State, index: int, way: int, now: float) -> float:
         return now
     s.l2[WRITTEN, index, oldest_way] = False
     s.counts[CLEANED] += 1
-    return past_l2(p, s, int(s.l2[LINE, index, oldest_way]), True, now)
+    return written_past_l2(p, s, int(s.l2[LINE, index, oldest_way]), now)
 
 
-@compiled
+@inline
 def way_for(
     p: Settings, s: State, index: int, bank: int, line: int, now: float
 ) -> tuple[int, float]:
@@ -306,65 +312,77 @@ def way_for(
     return free_way(s.l2, index, until), until
 
 
-@compiled
+@inline
 def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> float:
     """When a line that passed L1 is there, or taken."""
     store = code % 2 == 1
     bank = die * p.banks + channel_of(p, line) % p.banks
     now = max(now + 0.5 * p.l2_latency, s.bank[FREE, bank])
     s.bank[FREE, bank] = now + p.l2_cycles
-    if not p.policy & L2:
-        return past_l2(p, s, line, True, now) if store else miss(p, s, bank, line, now)
     index = die * p.l2_sets + set_of(p, p.l2_sets, line, p.banks)
-    way = find(s.l2, index, line)
-    cached = not store or bool(p.policy & STORES)
+    way = find(s.l2, index, line) if p.policy & L2 else NONE
+    cached = bool(p.policy & L2) and (not store or bool(p.policy & STORES))
     if way != NONE:
         s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += 1
         s.l2[USED, index, way] = s.counts[STAMP]
         learn(s, 1, int(s.l2[CODE, index, way]), True)
         s.l2[CODE, index, way] = NONE
-        if store:
-            return write(p, s, index, way, now) if cached else past_l2(p, s, line, True, now)
-        return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
+        if not store:
+            return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
+        if cached:
+            return write(p, s, index, way, now)
+        return written_past_l2(p, s, line, now)
     if cached and trusted(p, s, 1, code, line):
         way, now = way_for(p, s, index, bank, line, now)
-    if way == NONE:
-        return past_l2(p, s, line, True, now) if store else miss(p, s, bank, line, now)
-    now = take(p, s, die, index, way, line, code, now)
+    if way != NONE:
+        now = take(p, s, die, index, way, line, code, now)
     if store:
+        if way == NONE:
+            return written_past_l2(p, s, line, now)
         s.l2[READY, index, way] = now
         return write(p, s, index, way, now)
-    s.l2[READY, index, way] = miss(p, s, bank, line, now)
-    return float(s.l2[READY, index, way])
+    done = miss(p, s, bank, line, now)
+    if way != NONE:
+        s.l2[READY, index, way] = done
+    return done
 
 
-@compiled
+@inline
+def way_of_l1(
+    p: Settings, s: State, unit: int, index: int, line: int, now: float
+) -> tuple[int, float]:
+    """A way of a set of L1 for a line that misses, and when; NONE: it takes none."""
+    way = free_way(s.l1, index, now)
+    if way == NONE and not p.policy & NO_WAIT:
+        until = earliest(s.l1, index)
+        free = s.channel[FREE, channel_of(p, line)]
+        s.counts[UNIT_IDLE] += max(0.0, until - max(now, free))
+        s.unit[unit] = max(s.unit[unit], until)
+        return free_way(s.l1, index, until), until
+    return way, now
+
+
+@inline
 def access(p: Settings, s: State, unit: int, line: int, code: int, now: float) -> float:
     """When the load (or store) of *line* by *unit* is over."""
     s.counts[STAMP] += 1
     die = unit // p.of_die
     store = code % 2 == 1
     s.counts[STORED if store else LOADS] += 1
-    if store or not p.policy & L1:
-        return in_l2(p, s, die, line, code, now)
-    index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
-    way = find(s.l1, index, line)
-    if way != NONE:
-        s.counts[L1_HITS] += 1
-        s.l1[USED, index, way] = s.counts[STAMP]
-        learn(s, 0, int(s.l1[CODE, index, way]), True)
-        s.l1[CODE, index, way] = NONE
-        return float(max(now + p.l1_latency, s.l1[READY, index, way]))
-    if trusted(p, s, 0, code, line):
-        way = free_way(s.l1, index, now)
-        if way == NONE and not p.policy & NO_WAIT:
-            until = earliest(s.l1, index)
-            free = s.channel[FREE, channel_of(p, line)]
-            s.counts[UNIT_IDLE] += max(0.0, until - max(now, free))
-            s.unit[unit] = max(s.unit[unit], until)
-            now = until
-            way = free_way(s.l1, index, now)
-    done = in_l2(p, s, die, line, code, now + 0.5 * p.l1_latency)
+    index, way, through_l1 = 0, NONE, bool(not store and p.policy & L1)
+    if through_l1:
+        index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
+        way = find(s.l1, index, line)
+        if way != NONE:
+            s.counts[L1_HITS] += 1
+            s.l1[USED, index, way] = s.counts[STAMP]
+            learn(s, 0, int(s.l1[CODE, index, way]), True)
+            s.l1[CODE, index, way] = NONE
+            return float(max(now + p.l1_latency, s.l1[READY, index, way]))
+        if trusted(p, s, 0, code, line):
+            way, now = way_of_l1(p, s, unit, index, line, now)
+        now += 0.5 * p.l1_latency
+    done = in_l2(p, s, die, line, code, now)
     if way != NONE:
         if s.l1[LINE, index, way] != NONE:
             learn(s, 0, int(s.l1[CODE, index, way]), False)
@@ -388,11 +406,8 @@ def begin(slots: Slots, first: Array, slot: int, dies: int) -> bool:
     return True
 
 
-@compiled
-def advance(
-    p: Settings, s: State, slots: Slots, line: Array, code: Array, phase: Array, slot: int,
-    issue: float,
-) -> None:  # fmt: skip
+@inline
+def advance(p: Settings, s: State, slots: Slots, steps: Array, slot: int, issue: float) -> None:
     """*slot* starts up to BURST lines; its key becomes when it goes on."""
     unit = slot % p.dies * p.of_die + slot // p.dies % p.of_die
     now = slots.key[slot]
@@ -400,8 +415,8 @@ def advance(
         at = int(slots.at[POSITION, slot])
         if at == slots.at[END, slot]:
             break
-        if phase[at] != slots.at[PHASE, slot]:
-            slots.at[PHASE, slot] = phase[at]
+        if steps[at, STEP_PHASE] != slots.at[PHASE, slot]:
+            slots.at[PHASE, slot] = steps[at, STEP_PHASE]
             if slots.at[LATEST, slot] > now:
                 now = slots.at[LATEST, slot]
                 break
@@ -411,7 +426,8 @@ def advance(
             break
         now = max(now, s.unit[unit])
         s.unit[unit] = now + issue
-        done = access(p, s, unit, int(line[at]), int(code[at]), now)
+        line, code = int(steps[at, STEP_LINE]), int(steps[at, STEP_CODE])
+        done = access(p, s, unit, line, code, now)
         slots.ring[slot, place] = done
         slots.at[LATEST, slot] = max(slots.at[LATEST, slot], done)
         slots.at[PLACE, slot] = (place + 1) % p.window
@@ -422,9 +438,8 @@ def advance(
 
 @compiled
 def run(
-    p: Settings, s: State, slots: Slots, line: Array, code: Array, phase: Array, first: Array,
-    start: float, issue: float,
-) -> float:  # fmt: skip
+    p: Settings, s: State, slots: Slots, steps: Array, first: Array, start: float, issue: float
+) -> float:
     """One launch from *start* on; when its last line is there. The L1s begin empty."""
     s.l1[LINE] = NONE
     s.l1[READY] = 0.0
@@ -440,7 +455,7 @@ def run(
     end = start
     while size:
         slot = slots.heap[0]
-        advance(p, s, slots, line, code, phase, slot, issue)
+        advance(p, s, slots, steps, slot, issue)
         if slots.at[POSITION, slot] == slots.at[END, slot]:
             end = max(end, slots.at[LATEST, slot])
             slots.key[slot] = max(slots.key[slot], slots.at[LATEST, slot])

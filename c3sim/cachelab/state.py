@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from c3sim.cachelab.stream import Array
-from c3sim.engine.compiled.table import compiled
+from c3sim.engine.compiled.table import inline
 
 # Policies, as bits.
 L1, L2, STORES, NO_WAIT, RINSE, PREDICT = 1, 2, 4, 8, 16, 32
@@ -91,19 +91,19 @@ ROW, READY_OF_ROW = 0, 1
 POSITION, END, PHASE, PLACE, LATEST, SLOT_LINES = range(6)  # of a slot
 
 
-@compiled
+@inline
 def channel_of(p: Settings, line: int) -> int:
     chunk = line // p.interleave
     return int((chunk + chunk // p.channels) % p.channels)
 
 
-@compiled
+@inline
 def place_of(p: Settings, line: int) -> int:
     """Number of *line* among those of its channel."""
     return int(line // p.interleave // p.channels * p.interleave + line % p.interleave)
 
 
-@compiled
+@inline
 def set_of(p: Settings, sets: int, line: int, groups: int) -> int:
     """Set of *line* among *sets*, of which each of *groups* groups of channels has as many."""
     group, place = channel_of(p, line), place_of(p, line)

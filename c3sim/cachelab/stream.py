@@ -6,7 +6,7 @@ instruction of a workgroup touches in one piece. Here spans become lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,21 +15,43 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 PAGE = 4096  # bytes; tensors begin at multiples of it
+AT_ONCE = 1 << 15  # spans that become lines together: what they need meanwhile stays in caches
+STEP_LINE, STEP_CODE, STEP_PHASE, STEP_NUMBERS = range(4)  # of a step
 #: True for the lines of a sample.
 Sample = Callable[[Array], Array]
 
 
 class Stream(NamedTuple):
-    """Lines of one launch. Workgroup w has the lines from ``first[w]`` up to ``first[w + 1]``."""
+    """Lines of one launch. Workgroup w has the steps from ``first[w]`` up to ``first[w + 1]``.
 
-    line: Array  # number of the line
-    code: Array  # 2 x instruction, + 1 of a store
-    phase: Array  # of a workgroup: what follows a change waits for all that came before it
+    *steps*: of 32 bits, side by side, as the loops read them: number of the line (2^31 lines are
+    more than memory has), code, phase.
+    """
+
+    steps: Array
     first: Array
 
     @property
+    def line(self) -> Array:
+        """Number of the line of each step."""
+        return np.asarray(self.steps[:, STEP_LINE])
+
+    @property
+    def code(self) -> Array:
+        """2 x instruction, + 1 of a store."""
+        return np.asarray(self.steps[:, STEP_CODE])
+
+    @property
     def lines(self) -> int:
-        return len(self.line)
+        return len(self.steps)
+
+    def renumbered(self, first: int) -> Stream:
+        """The same with instructions that are numbered from *first* on."""
+        if not first:
+            return self
+        steps = self.steps.copy()
+        steps[:, STEP_CODE] += first
+        return Stream(steps, self.first)
 
 
 class _Spans(NamedTuple):
@@ -80,17 +102,15 @@ class Launch:
 
     def stream(self, line: int, sample: Sample | None = None) -> Stream:
         """Its lines of *line* bytes; of a *sample* those alone."""
-        parts = [_lines(each, line, sample) for each in self.spans]
-        group, order, number, code, phase = (
-            np.concatenate(each) for each in zip(*parts, strict=True)
-        )
+        parts = (part for each in self.spans for part in _lines(each, line, sample))
+        group, order, *step = (np.concatenate(each) for each in zip(*parts, strict=True))
         if self.place is not None:
             group = self.place[group]
-        places = np.lexsort((order, group))
-        first = np.searchsorted(group[places], np.arange(self.workgroups + 1))
-        return Stream(
-            number[places], code[places].astype(np.int32), phase[places].astype(np.int32), first
-        )
+        places = np.argsort(group * (int(order.max(initial=0)) + 1) + order, kind="stable")
+        steps = np.empty((len(group), STEP_NUMBERS), dtype=np.int32)
+        for column, values in zip((STEP_LINE, STEP_CODE, STEP_PHASE), step, strict=True):
+            steps[:, column] = values[places]
+        return Stream(steps, np.searchsorted(group[places], np.arange(self.workgroups + 1)))
 
     def whole(self, line: int) -> int:
         """Lines of *line* bytes that it touches, each as often as it does."""
@@ -106,7 +126,19 @@ def _count(spans: _Spans, line: int) -> Array:
     return np.asarray((spans.start + spans.length - 1) // line - spans.start // line + 1)
 
 
-def _lines(spans: _Spans, line: int, sample: Sample | None) -> Sequence[Array]:
+def _lines(spans: _Spans, line: int, sample: Sample | None) -> Iterator[Sequence[Array]]:
+    """Workgroup, order, line, code, phase of each line of *spans*, AT_ONCE of these at a time."""
+    for at in range(0, len(spans.start), AT_ONCE):
+        own = slice(at, at + AT_ONCE)
+        group, order, start, length = (each[own] for each in spans[:4])
+        yield _lines_of(
+            _Spans(group, order, start, length, spans.code, spans.phase[own], spans.shared),
+            line,
+            sample,
+        )
+
+
+def _lines_of(spans: _Spans, line: int, sample: Sample | None) -> Sequence[Array]:
     count = _count(spans, line)
     index = np.repeat(np.arange(len(count)), count)
     within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from c3sim.cachelab import laboratory, loop, state
+from c3sim.cachelab import laboratory, loop, state, stream
 from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
@@ -56,8 +56,7 @@ def run(machine, policy, *launches, leaving=state.NEVER):
     kept = loop_state(machine, settings)
     slots, now = state.new_slots(settings), 0.0
     for each in launches:
-        line, code, phase, first = each.stream(machine.line)
-        now = loop.run(settings, kept, slots, line, code, phase, first, now, 1.0)
+        now = loop.run(settings, kept, slots, *each.stream(machine.line), now, 1.0)
     return kept
 
 
@@ -189,10 +188,9 @@ def test_a_phase_waits_for_the_one_before():
         made = Launch("two", 1)
         made.touch(np.zeros(2, int), np.arange(2), np.array([0, 5000]), 4, phase=[0, phase])
         settings = laboratory.settings_of(wide, 0, 1)._replace(slots=1)
-        line, code, phases, first = made.stream(LINE)
         slots = state.new_slots(settings)
         kept = loop_state(wide, settings)
-        ends.append(loop.run(settings, kept, slots, line, code, phases, first, 0.0, 1.0))
+        ends.append(loop.run(settings, kept, slots, *made.stream(LINE), 0.0, 1.0))
     assert 1.5 < ends[1] / ends[0] < 2.5
 
 
@@ -255,6 +253,23 @@ def test_steps_of_a_recurrent_layer_stand_for_others():
 def test_a_shape_without_a_letter_is_refused():
     with pytest.raises(InputError, match="shape of lrn lacks 'c'"):
         program_of(application("lrn", n=1, h=2, w=2, window=5))
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 10**6])
+def test_lines_come_in_program_order_however_many_spans_are_taken_at_once(monkeypatch, at_once):
+    """By hand: workgroup 0 loads line 7 and stores 1 and 2, one span, which workgroup 1 stores as
+    well before it loads 9.
+    """
+    monkeypatch.setattr(stream, "AT_ONCE", at_once)
+    made = Launch("few", 2)
+    made.touch(np.array([1, 0]), np.array([5, 0]), np.array([9, 7]) * LINE, 4, phase=1)
+    made.touch(0, 3, np.array([LINE]), 2 * LINE, store=True, shared=np.array([0, 1]))
+    found = made.stream(LINE).renumbered(10)
+    assert found.line.tolist() == [7, 1, 2, 1, 2, 9]
+    assert found.code.tolist() == [10, 13, 13, 13, 13, 10]
+    assert found.steps[:, stream.STEP_PHASE].tolist() == [1, 0, 0, 0, 0, 1]
+    assert found.first.tolist() == [0, 3, 6]
+    assert found.steps.dtype == np.int32 and found.steps.flags.c_contiguous
 
 
 def test_policies_share_streams_and_nothing_else():
