@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,8 +113,28 @@ def make_axis(path: str, values: Values, node: Node, workloads: Sequence[Workloa
     else:
         if not values:
             raise InputError("no values; write [a, b, ...] or {from: a, to: b, steps: n}")
-        plain, texts = [convert_value(node, workload, path, value) for value in values], values
+        texts = tuple(_flow(each) if _is_layout(each) else each for each in values)
+        plain = [convert_value(node, workload, path, each) for each in texts]
+        plain = [
+            text if _is_layout(each) else own
+            for text, each, own in zip(texts, values, plain, strict=True)
+        ]
     return Axis(path=canonical(path), written=path, unit=unit, values=tuple(plain), texts=texts)
+
+
+def _is_layout(value: Any) -> bool:
+    """True of a mapping, or a list of them: such a value is named by its text."""
+    inside = value if isinstance(value, tuple | list) else (value,)
+    return any(isinstance(each, Mapping) for each in inside)
+
+
+def _flow(value: Any) -> str:
+    """*value* of a file on one line: ``{dp_shard: 4, tp: 2}``."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def ends_of(values: Range, path: str, node: Node, workload: Workload) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from c3sim.errors import InputError
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.halves import join
-from c3sim.iterations.load import KERNELS, Dispatch, Load
+from c3sim.iterations.load import LIBRARIES, Dispatch, Load
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
@@ -193,8 +193,9 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     mesh = mesh_of(iteration, node)
     turns = _turns(iteration, mesh)
     _check_division(iteration, model, mesh, turns)
-    if iteration.mixture.dispatch == "kernels" and KERNELS not in node.collective_libraries:
-        message = f"{node.name} has no collective library {KERNELS}, the kernels that send rows"
+    library = LIBRARIES.get(iteration.mixture.dispatch)
+    if library is not None and library not in node.collective_libraries:
+        message = f"{node.name} has no collective library {library}, the kernels that send rows"
         raise InputError(message, "mixture.dispatch")
     return Plan(
         iteration=iteration,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from c3sim.iterations.load import KERNELS, gpus_reached
+from c3sim.iterations.load import LIBRARIES, gpus_reached
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.share import Share
@@ -38,10 +38,11 @@ class Experts:
         self.rows = share.routed_rows
         self.chosen = products.chosen
         self.scores = float(self.rows * model.experts)
-        whole = share.dispatch.by == "all_gather"
+        whole, self.put = share.dispatch.by == "all_gather", share.dispatch.by == "puts"
         self.table = self.rows * share.expert if whole else self.rows
         """rows that go to experts, and that their results are added to"""
-        self.arrive = share.expert > 1 and not whole and model.experts > share.expert
+        dealt = share.expert > 1 and model.experts > share.expert
+        self.arrive = dealt and not whole and not self.put
         """true: rows come by the GPU that they are from, and go to their expert's place here"""
 
     def forward(self, activated: list[Step]) -> list[Step]:
@@ -118,7 +119,11 @@ class Experts:
         return self.o.permute(name, -(-self.chosen // each), each, self.model.hidden)
 
     def _sent(self, name: str, permuted: Op) -> list[Step]:
-        """*permuted* and sent, or all sent and *permuted* there."""
+        """*permuted* and sent, or all sent and *permuted* there; who puts reads rows where they are
+        and stores them where *permuted* would.
+        """
+        if self.put and self.share.expert > 1:
+            return self.exchange(name)
         if self.share.dispatch.by == "all_gather":
             return [*self.exchange(name), permuted]
         return [permuted, *self.exchange(name), *self._here(f"{name}-here")]
@@ -272,7 +277,8 @@ class Experts:
 
     def exchange(self, name: str) -> list[Step]:
         """Rows to the GPUs that have their experts, or back: each to every expert; or to every GPU,
-        whose results are added up on the way back; or once to each GPU that has one of its.
+        whose results are added up on the way back; or by kernels, once to each GPU that has one of
+        its, or put at every expert.
         """
         share, model = self.share, self.model
         if share.expert == 1:
@@ -283,8 +289,10 @@ class Experts:
             op: Literal["reduce_scatter", "all_gather"] = "reduce_scatter" if back else "all_gather"
             size = float(self.rows * share.expert * row)
             return [Exchange(name, op, size, among="expert")]
+        size, how = float(self.chosen * row), dict[str, Any](among="expert")
+        if by in LIBRARIES:
+            how |= {"backend": LIBRARIES[by], "channels": units}
         if by == "kernels":
             reached = gpus_reached(model.experts, model.experts_per_token, share.expert)
-            how: dict[str, Any] = {"among": "expert", "backend": KERNELS, "channels": units}
-            return [Exchange(name, "all_to_all", float(round(self.rows * reached * row)), **how)]
-        return [Exchange(name, "all_to_all", float(self.chosen * row), among="expert")]
+            size = float(round(self.rows * reached * row))
+        return [Exchange(name, "all_to_all", size, **how)]

@@ -44,13 +44,14 @@ BALANCED = Load()
 class Dispatch(NamedTuple):
     """Transport of rows to experts on other GPUs, and the compute units that it takes."""
 
-    by: Literal["all_to_all", "all_gather", "kernels"] = "all_to_all"
+    by: Literal["all_to_all", "all_gather", "kernels", "puts"] = "all_to_all"
     units: int | None = None
 
 
 BY_ALL_TO_ALL = Dispatch()
-#: The library whose kernels send a row once to each GPU.
-KERNELS = "deepep"
+#: Dispatch by kernels -> their library. Two-sided: a row goes once to each GPU, whose units take it
+#: from there to its experts; one-sided: it is stored at the place of each of its experts.
+LIBRARIES = {"kernels": "deepep", "puts": "puts"}
 
 
 def gpus_reached(experts: int, chosen: int, gpus: int) -> float:

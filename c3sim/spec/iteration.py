@@ -111,17 +111,18 @@ class Mixture(Spec):
     """standard deviation of the logarithm of experts' loads; 0: all get as many rows"""
     seed: int = Field(0, ge=0)
     """seed of the draw of loads"""
-    dispatch: Literal["all_to_all", "all_gather", "kernels"] = "all_to_all"
+    dispatch: Literal["all_to_all", "all_gather", "kernels", "puts"] = "all_to_all"
     """how rows get to experts on other GPUs and back: every row to each of its experts; all rows to
-    all GPUs, and sums of their results scattered; or kernels that send a row once to each GPU that
-    has experts of it, the library deepep of the node"""
+    all GPUs, and sums of their results scattered; two-sided kernels that send a row once to each
+    GPU that has experts of it, the library deepep of the node; or one-sided ones that store it at
+    the place of each of its experts, the library puts"""
     units: Count | None = None
     """compute units of these kernels; left out: the library's choice"""
 
     @model_validator(mode="after")
     def _units_of_kernels(self) -> Mixture:
-        if self.units is not None and self.dispatch != "kernels":
-            raise ValueError(f"units are for dispatch: kernels; it is {self.dispatch}")
+        if self.units is not None and self.dispatch not in ("kernels", "puts"):
+            raise ValueError(f"units are for dispatch: kernels or puts; it is {self.dispatch}")
         return self
 
 

@@ -5,7 +5,9 @@ from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import axis_groups, make_axis
+from c3sim.iterations.described import subject
 from c3sim.spec.reading.loading import load_hardware, load_workload, open_study
+from c3sim.spec.reading.paths import set_value
 from c3sim.spec.study import Range
 
 NODE = load_hardware("teaching-4").node
@@ -51,6 +53,16 @@ def between(start, to, **fields):
 )
 def test_values_in_si_units(path, values, expected):
     assert axis(path, values).values == expected
+
+
+def test_a_layout_is_one_value_named_by_its_text():
+    """On one line as in a file; its fields are checked as anywhere."""
+    step = subject("llama3-8b-training")
+    layouts = ({"dp_shard": 4, "tp": 2, "sequence": False}, [{"kind": "ddp"}])
+    values = make_axis("parallel", layouts, NODE, [step]).values
+    assert values == ("{dp_shard: 4, tp: 2, sequence: false}", "[{kind: ddp}]")
+    changed = set_value(NODE, step, "parallel", values[0])[1].iteration.parallel
+    assert (changed.dp_shard, changed.tp, changed.sequence) == (4, 2, False)
 
 
 def test_words_of_people_lead_to_one_path():

@@ -191,6 +191,7 @@ def test_dense_layers_have_a_network_of_their_own() -> None:
         ("all_to_all", ["all_to_all"] * 2, ["all_to_all"] * 2),
         ("all_gather", ["all_gather", "reduce_scatter"], ["all_gather", "reduce_scatter"]),
         ("kernels", ["all_to_all"] * 2, ["all_to_all"] * 2),
+        ("puts", ["all_to_all"] * 2, ["all_to_all"] * 2),
     ],
 )
 def test_rows_reach_their_experts_and_come_back(
@@ -199,7 +200,8 @@ def test_rows_reach_their_experts_and_come_back(
     """4096 tokens of 2048 numbers of 2 bytes, 8 of 128 experts on 8 GPUs: every row to each expert,
     8 x 16 MiB; all tokens of 8 GPUs, as many; a row once to each of 5.3 GPUs that it reaches.
     """
-    size = {"all_to_all": 8 * 2**24, "all_gather": 8 * 2**24}
+    size = dict.fromkeys(("all_to_all", "all_gather", "puts"), 8 * 2**24)
+    library = {"kernels": "deepep", "puts": "puts"}.get(by)
     size["kernels"] = round(4096 * gpus_reached(128, 8, 8) * 4096)
     share = Share(sequences=1, tokens=4096, expert=8, training=True, dispatch=Dispatch(by, None))
     layer = Layer(ON, QWEN, share)
@@ -207,7 +209,20 @@ def test_rows_reach_their_experts_and_come_back(
         sent = [step for step in steps if isinstance(step, Exchange)]
         assert [step.op for step in sent] == ops_of
         assert {step.size for step in sent} == {size[by]}
-        assert {step.backend for step in sent} == {"deepep" if by == "kernels" else None}
+        assert {step.backend for step in sent} == {library}
+
+
+def test_who_puts_rows_stores_them_where_their_expert_reads_them() -> None:
+    """No copy in front of the exchange, none behind it, and none behind that of the gradients."""
+    put = Share(sequences=1, tokens=4096, expert=8, training=True, dispatch=Dispatch("puts"))
+    sent = replace(put, dispatch=Dispatch())
+    names, others = (
+        {*ops(layer.forward()), *ops(layer.backward())}
+        for layer in (Layer(ON, QWEN, put), Layer(ON, QWEN, sent))
+    )
+    here = {f"{way}-experts{end}-here" for way in ("to", "from") for end in ("", "-gradient")}
+    zeros = {"from-experts-gradient-here-zeros", "to-experts-gradient-here-zeros"}
+    assert others - names == {"permute", *here, *zeros} and names < others
 
 
 def test_gradients_of_rows_that_were_put_by_expert_are_added_up() -> None:

@@ -42,7 +42,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.iteration import FIELDS as DESCRIBED
 from c3sim.spec.iteration import Described, Iteration, noted
 from c3sim.spec.reading.checks.workload import check_workload
-from c3sim.spec.reading.documents import Document, plain, scalar
+from c3sim.spec.reading.documents import Document, plain, read_yaml, scalar
 from c3sim.spec.reading.mistakes import convert, mistakes
 from c3sim.spec.words import WORDS, new_name, word
 from c3sim.spec.workload import Stream, Task, Workload
@@ -194,15 +194,16 @@ def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
 
 
 def _interpret(text: str) -> object:
-    """The value that a text on the command line means: an unquoted value of a file, or a list in
-    brackets.
+    """The value that a text on the command line means: an unquoted value of a file, or a list or a
+    mapping in brackets as it stands there.
     """
-    if text.lstrip().startswith("["):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return scalar(text.strip())
+    if not text.lstrip().startswith(("[", "{")):
+        return scalar(text.strip())
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        found = read_yaml(f"value: {text}", "", [])
+    return text if found is None or found.data.keys() != {"value"} else found.data["value"]
 
 
 def paths_of(node: Node, workload: Workload) -> tuple[str, ...]:

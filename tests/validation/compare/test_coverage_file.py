@@ -61,7 +61,8 @@ def test_the_band_of_a_run_draws_what_has_an_interval():
 
 def test_unseen_numbers_of_a_shared_file_are_those_of_the_node_that_was_run():
     of_two = unseen_of(load_hardware("h200-2"))
-    of_eight = {p for p in unseen_of(load_hardware("h200-8")) if ".deepep." not in p}  # eight alone
+    experts = (".deepep.", ".puts.")  # of eight alone
+    of_eight = {p for p in unseen_of(load_hardware("h200-8")) if not any(e in p for e in experts)}
     assert of_two and of_eight == of_two
     assert unseen_of(load_hardware("teaching-4")) == frozenset()
 
