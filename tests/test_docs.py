@@ -68,3 +68,13 @@ def test_decisions_are_numbered_pages_of_at_most_sixty_lines():
         text = page.read_text(encoding="utf-8")
         assert text.startswith(f"# {int(page.name[:3])}. ") and len(text.splitlines()) <= 60
         assert f"]({page.name})" in index
+
+
+def test_the_page_on_sweeps_draws_as_many_parameters_as_the_machine_has():
+    """A new interval in the node file makes the bands shown there old."""
+    from c3sim.experiments.bands import parameters_of
+    from c3sim.spec.reading.loading import load_hardware
+
+    text = (DOCS / "sweeps.md").read_text(encoding="utf-8")
+    said = {int(each) for each in re.findall(r"of (\d+) parameters", text)}
+    assert said == {len(parameters_of(load_hardware("mi300x-8")))}
