@@ -133,7 +133,8 @@ def run_once(
 
 def _conditions(node: Node, workload: Workload) -> str:
     """The parts of *workload* that decide its run; names and descriptions do not."""
-    without = {"host": {"order"}} if _in_any_order(node, workload) else None
+    as_written = workload.host.order == tuple(workload.tasks)
+    without = {"host": {"order"}} if as_written or _in_any_order(node, workload) else None
     return workload.model_dump_json(include={*_CONDITIONS}, exclude=without)
 
 

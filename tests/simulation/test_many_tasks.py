@@ -48,6 +48,22 @@ def test_equal_tasks_share_a_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     runs.forget()
 
 
+def test_the_order_of_the_tasks_may_be_said() -> None:
+    """It is that without a word; another one is another run."""
+    runs.forget()
+    workload = row(3)
+    names = tuple(workload.tasks)
+
+    def launched(order: tuple[str, ...]) -> Workload:
+        host = workload.host.model_copy(update={"order": order})
+        return workload.model_copy(update={"host": host})
+
+    first = runs.run_once(NODE, workload)
+    assert runs.run_once(NODE, launched(names)) is first
+    assert runs.run_once(NODE, launched(names[::-1])) is not first
+    runs.forget()
+
+
 def test_a_run_leaves_the_collector_as_it_was() -> None:
     assert gc.isenabled()
     simulate(NODE, row(2))
