@@ -133,7 +133,7 @@ def run_once(
 
 def _conditions(node: Node, workload: Workload) -> str:
     """The parts of *workload* that decide its run; names and descriptions do not."""
-    as_written = workload.host.order == tuple(workload.tasks)
+    as_written = workload.host.order in ((), tuple(workload.tasks))
     without = {"host": {"order"}} if as_written or _in_any_order(node, workload) else None
     return workload.model_dump_json(include={*_CONDITIONS}, exclude=without)
 
