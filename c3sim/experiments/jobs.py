@@ -63,28 +63,43 @@ def end_with(parent: int) -> None:
 @contextmanager
 def _interrupts_wait() -> Iterator[None]:
     """Within it Ctrl-C waits, and processes that it starts never see one."""
-    heard: list[int] = []
+    with _handler_waits(), _mask_of_processes():
+        yield
+
+
+@contextmanager
+def _handler_waits() -> Iterator[None]:
+    """Within it Ctrl-C is kept for its end. Any thread may be given the signal (BLAS has some),
+    whatever the mask of this one, but the handler is of the main thread.
+    """
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    # Any thread may be given the signal (BLAS has some): the handler waits here, not only the mask,
-    # which is for the processes.
+    heard: list[int] = []
     signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    masked = hasattr(signal, "pthread_sigmask")
-    if masked:
-        # Its start would end the mask (until Python 3.13), so it is started before.
-        resource_tracker.ensure_running()
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if masked:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
         if heard:
             sleep(_DEAL)
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _mask_of_processes() -> Iterator[None]:
+    """Within it this thread masks Ctrl-C, and so do the processes that it starts, for good."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Its start would end the mask (until Python 3.13), so it is started before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 Item = TypeVar("Item")

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -12,6 +13,7 @@ from signals import hear_interrupts
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
+from c3sim.experiments import jobs as module_of_jobs
 from c3sim.experiments import sweep as module
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
@@ -206,3 +208,22 @@ def test_ctrl_c_while_workers_start_is_the_parents_alone(after):
         os.killpg(parent.pid, signal.SIGINT)  # as a terminal does, to all of them
         said, errors = parent.communicate(timeout=60)
         assert said.endswith("interrupted\n") and "Traceback" not in errors, errors
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="masks of signals")
+def test_processes_that_any_thread_starts_never_see_ctrl_c():
+    """A process has the mask of the thread that starts it; the laboratory starts some in threads
+    of its own, whose handler is not theirs to set.
+    """
+
+    def seen():
+        with module_of_jobs._interrupts_wait():
+            said = subprocess.run([sys.executable, "-c", MASK], capture_output=True, text=True)
+            return said.stdout.strip()
+
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(seen).result() == seen() == "True"
+
+
+#: A process that says whether it masks Ctrl-C.
+MASK = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
