@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.documents import join
+from c3sim.spec.reading.documents import plain as plain_of
 from c3sim.spec.reading.loading import LoadedStudy
 from c3sim.spec.reading.paths import canonical, convert_value, is_whole, unit_of
 from c3sim.spec.study import Range, Values
@@ -113,12 +115,11 @@ def make_axis(path: str, values: Values, node: Node, workloads: Sequence[Workloa
     else:
         if not values:
             raise InputError("no values; write [a, b, ...] or {from: a, to: b, steps: n}")
-        texts = tuple(_flow(each) if _is_layout(each) else each for each in values)
+        texts = tuple(_text(each) if _is_layout(each) else each for each in values)
         plain = [convert_value(node, workload, path, each) for each in texts]
-        plain = [
-            text if _is_layout(each) else own
-            for text, each, own in zip(texts, values, plain, strict=True)
-        ]
+        for number, value in enumerate(values):
+            if _is_layout(value):
+                plain[number] = texts[number]
     return Axis(path=canonical(path), written=path, unit=unit, values=tuple(plain), texts=texts)
 
 
@@ -128,13 +129,12 @@ def _is_layout(value: Any) -> bool:
     return any(isinstance(each, Mapping) for each in inside)
 
 
-def _flow(value: Any) -> str:
-    """*value* of a file on one line: ``{dp_shard: 4, tp: 2}``."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, tuple | list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return value if isinstance(value, str) else json.dumps(value)
+def _text(layout: Any) -> str:
+    """*layout* on one line of a file: ``{dp_shard: 4, tp: 2}``."""
+    text: str = yaml.safe_dump(
+        plain_of(layout), default_flow_style=True, sort_keys=False, width=math.inf
+    )
+    return text.strip()
 
 
 def ends_of(values: Range, path: str, node: Node, workload: Workload) -> tuple[float, float]:

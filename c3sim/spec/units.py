@@ -35,7 +35,7 @@ UNIT_EXAMPLES = {
 }
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-zµμ].*?)?\s*")
-EXACT = 1000  # characters of a number that is converted exactly
+EXACT = 1000  # characters of a number up to which it is converted exactly
 _UNIT = re.compile(r"[A-Za-zµμ]+(\s*[*/]\s*[A-Za-zµμ]+)*")
 _NOT_FINITE = re.compile(r"\s*[-+]?\.?(nan|inf|infinity)\b.*", re.IGNORECASE)
 _DEFINITIONS = (
@@ -143,7 +143,7 @@ def parse_quantity(text: str, si: str) -> float:
     if unit is None:
         raise InputError(f"{text!r} has no unit; append one that converts to {si}, {_example(si)}")
     factor = _factor(unit, si)
-    try:  # Python reads no whole number of more digits than EXACT; of so many none counts
+    try:  # a fraction reads whole numbers, of which Python takes up to 4,300 digits
         exact = Fraction(number) if len(number) <= EXACT else Fraction(float(number))
         value = float(exact * factor)
     except OverflowError:
