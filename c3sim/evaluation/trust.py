@@ -173,7 +173,11 @@ def distance(work: Work, node: str, single: bool, cell: Cell) -> float:
     return far + sum(octaves for octaves, _ in _beyond(work, cell))
 
 
+# Words of a note on a task outside the domain, about such tasks alone: they vouch for it or do not.
+# The laboratory warns of the others.
 NEARBY = "measured alone two octaves away at most"
+OFF_TOO = "off alone as well, two octaves away at most"
+FAR_OFF = 0.15  # median error above which records vouch for nothing: the bound of a p90 of isolated
 
 
 def alone(node: Node, workload: Workload, name: str) -> str:
@@ -190,7 +194,8 @@ def alone(node: Node, workload: Workload, name: str) -> str:
     if cell is None or octaves > 2:
         return ""
     runs = f"{cell.count} run" + "s" * (cell.count > 1)
-    return f"{NEARBY}: {runs}, {100 * cell.median:.0f} % off in the median, suite {cell.suite}"
+    how = NEARBY if cell.median <= FAR_OFF else OFF_TOO
+    return f"{how}: {runs}, {100 * cell.median:.0f} % off in the median, suite {cell.suite}"
 
 
 def _shortened(words: Collection[str]) -> list[str]:

@@ -2,11 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 
 import c3sim
+from c3sim.api import prepare
+from c3sim.evaluation import trust
 from c3sim.evaluation.trust import alone, domains, outside
 from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import load_hardware, load_workload
@@ -59,6 +62,15 @@ def test_a_run_notes_it():
         f"gather lies outside the calibrated domain: no all_gather; {alone}, suite rccl_all_gather"
     )
     assert not any("domain" in each for each in c3sim.run("gemm-alone").notes)
+
+
+def test_records_alone_that_are_off_vouch_for_nothing(monkeypatch):
+    """The laboratory passes over what ends in NEARBY; a task that is off alone stays a warning."""
+    workload, node = prepare("all-gather-alone", None)
+    assert alone(node, workload, "gather").startswith(f"{trust.NEARBY}: 1 run, 1 %")
+    worse = tuple(replace(cell, median=0.3) for cell in trust.cells())
+    monkeypatch.setattr(trust, "cells", lambda: worse)
+    assert alone(node, workload, "gather").startswith(f"{trust.OFF_TOO}: 1 run, 30 %")
 
 
 @pytest.mark.parametrize(
