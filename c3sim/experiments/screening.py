@@ -139,18 +139,19 @@ def screen(
             f"no parameter of {sampler.setup.node.name} has an interval: there is nothing to vary",
             "--node",
         )
-    sampler.ask(runs)
+    beginning = _beginning(parameters)
+    sampler.ask(max(runs, 1 + 2 * len(beginning)))
     whole = replace(sampler, setup=replace(sampler.setup, looks=False))
     base = _base(whole, output)
     random = np.random.default_rng(seed)
     done = _Done(sampler, output, random, runs, watcher)
-    open_ = done.moved(_beginning(parameters))
+    open_ = done.moved(beginning)
     floor = NEGLIGIBLE * abs(base)
     short = sampler.setup.looks and runs < RUNS
     while True:
         several = [each for each in open_ if len(each.parameters) > 1 and each.swing > floor]
         several.sort(key=lambda each: -each.swing)
-        left = (runs - done.count) // 4
+        left = max(0, runs - done.count) // 4
         known = short and len(max(open_, key=lambda each: each.swing).parameters) == 1
         if not several or not left or known:
             break

@@ -77,6 +77,13 @@ def test_what_runs_do_not_suffice_for_stays_a_group(screened):
     assert found.single == [] and len(ran) == 5
 
 
+def test_fewer_runs_than_the_first_groups_take_end_with_the_groups(screened):
+    """It went on without end: two groups take five runs, and no more are to be had."""
+    found, ran = screened({"links.rate.p03": 4.0, "gpu.hbm.p05": 1.0}, 2)
+    assert [each.name for each in found.groups] == ["links.rate.* (32)", "gpu.hbm.* (32)"]
+    assert found.runs == len(ran) == 5
+
+
 def test_an_iteration_is_screened_for_its_wall_time_unless_it_is_told_otherwise():
     """From Python as from the command line: an iteration has no fraction of ideal to explain. Of
     one a look at which takes 0.9 s by its estimate, 55 s have room for 61.
