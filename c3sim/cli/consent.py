@@ -35,7 +35,9 @@ def agreeing(yes: bool) -> Callable[[Effort], None]:
         nonlocal seconds, size
         if yes or (effort.seconds <= seconds and effort.bytes <= size):
             return
-        text = f"takes about {_time(effort.seconds)} and {effort.bytes / 2**30:.2g} GiB of memory"
+        text = f"takes about {_time(effort.seconds)}"
+        if effort.bytes:
+            text += f" and {effort.bytes / 2**30:.2g} GiB of memory"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise InputError(f"this {text}; add --yes to run it all the same", "--yes")
         with away():

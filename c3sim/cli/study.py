@@ -15,10 +15,8 @@ from c3sim.cli.options import MOST_TRIALS, Jobs, Json, NodeName, Plot, StudyName
 from c3sim.errors import short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from c3sim.experiments.claims import Claim
-    from c3sim.experiments.study import Kind, StudyResult
+    from c3sim.experiments.study import Kind, Options, StudyResult
     from c3sim.kit.grid import Table
     from c3sim.spec.reading.loading import LoadedStudy
     from c3sim.spec.study import Study
@@ -94,9 +92,7 @@ def study(
     """
     from c3sim.api import study as run_study
     from c3sim.cli.progress import progress
-    from c3sim.experiments.study import kind_of
-    from c3sim.kit.grid import rendered
-    from c3sim.kit.layout import PIPE, WIDE, show
+    from c3sim.experiments.study import Options, kind_of
     from c3sim.spec.reading.library import names
     from c3sim.spec.reading.loading import open_study
 
@@ -104,6 +100,7 @@ def study(
     loaded = open_study(name)
     kind = kind_of(loaded)
     _check_outputs(loaded.study, kind, plot, out)
+    agree = agreeing(yes or (name in names("study") and draws is None and not values))
     with progress() as report:
         result = run_study(
             name,
@@ -113,11 +110,12 @@ def study(
             draws=draws,
             n_jobs=jobs,
             progress=report,
-            agree=agreeing(yes or (name in names("study") and draws is None and not values)),
+            agree=agree,
         )
-    claims = _claims(kind, result)
-    if verdict and draws and band:
-        claims = _with_bands(loaded, node, values, jobs, claims, draws)
+        claims = _claims(kind, result)
+        if verdict and draws and band:
+            how = Options(settings=values, n_jobs=jobs, progress=report, agree=agree)
+            claims = _with_bands(loaded, node, claims, draws, how)
     if plot:
         kind.picture(result, plot)
         say(f"wrote {plot}")
@@ -125,28 +123,32 @@ def study(
         _write(result, kind, _tables(kind, result, claims), out)
     if as_json:
         emit_json({"claims": [each.to_dict() for each in claims]} if verdict else result.to_dict())
-        return
-    parts = _tables(kind, result, claims) if full else _summary(kind, result, claims, out)
-    if verdict:
-        parts = [_verdicts(result, claims) if claims else "no figure is published of this study"]
+    elif verdict:
+        nothing = "no figure is published of this study"
+        _show([_verdicts(result, claims) if claims else nothing], wide=True)
+    elif full:
+        _show(_tables(kind, result, claims), wide=True)
+    else:
+        _show(_summary(kind, result, claims, out), wide=False)
+
+
+def _show(parts: list[Table | str], *, wide: bool) -> None:
+    from c3sim.kit.grid import rendered
+    from c3sim.kit.layout import PIPE, WIDE, show
+
     for table in rendered(parts):
-        show(table, piped=WIDE if full or verdict else PIPE)
+        show(table, piped=WIDE if wide else PIPE)
 
 
 def _with_bands(
-    loaded: LoadedStudy,
-    node: str | None,
-    values: Mapping[str, object],
-    jobs: int | None,
-    claims: list[Claim],
-    draws: int,
+    loaded: LoadedStudy, node: str | None, claims: list[Claim], draws: int, options: Options
 ) -> list[Claim]:
-    """*claims* with the band of each over so many *draws* of the node's intervals."""
+    """*claims* with the band of each over so many *draws* of the intervals of *node*, or of the
+    study's nodes.
+    """
     from c3sim.experiments.claim_bands import with_bands
-    from c3sim.experiments.study import Options
     from c3sim.spec.reading.loading import load_hardware
 
-    options = Options(settings=values, n_jobs=jobs)
     if node is not None:
         there = load_hardware(node)
         options = replace(options, node=there.node, provenance=there.provenance)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from c3sim.errors import InputError
+from c3sim.experiments.ahead import Ahead
 from c3sim.experiments.bands import ends_of, parameters_of, settings_drawn
 from c3sim.experiments.cases import NONE
 from c3sim.experiments.claims import Claim
@@ -19,13 +21,12 @@ def with_bands(
 ) -> list[Claim]:
     """*claims* of the study, each that has no band with one: the 5th to 95th percentile of so many
     *draws*, and the figure as it is. A draw whose values exclude each other counts for nothing.
+    *options* are asked, and told, about the draws alone.
     """
     drawn: dict[str, list[float]] = {}
     if any(each.band is None for each in claims):
-        for node in _nodes(loaded, options):
-            for settings in settings_drawn(parameters_of(node, options.settings), draws, seed=1):
-                for what, ours in _figures(loaded, options, node, settings).items():
-                    drawn.setdefault(what, []).append(ours)
+        for what, ours in _every_figure(loaded, options, draws):
+            drawn.setdefault(what, []).append(ours)
     found = []
     for each in claims:
         values = drawn.get(each.what, [])
@@ -34,6 +35,20 @@ def with_bands(
             each = replace(each, band=(min(low, each.ours), max(high, each.ours)))
         found.append(each)
     return found
+
+
+def _every_figure(loaded: LoadedStudy, options: Options, draws: int) -> Iterator[tuple[str, float]]:
+    """Claim and figure, of every claim in every one of the *draws*."""
+    told, quiet = options.progress, replace(options, progress=None, agree=None)
+    watcher = Ahead(options.agree, told and partial(told, "draws of the band"))
+    every = [
+        (node, settings)
+        for node in _nodes(loaded, options)
+        for settings in settings_drawn(parameters_of(node, options.settings), draws, seed=1)
+    ]
+    for done, (node, settings) in enumerate(every):
+        watcher(done, len(every))
+        yield from _figures(loaded, quiet, node, settings).items()
 
 
 def _nodes(loaded: LoadedStudy, options: Options) -> list[LoadedNode]:

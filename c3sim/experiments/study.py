@@ -13,7 +13,8 @@ anybody's package that names it as an entry point of the group ``c3sim.studies``
     panels(found)               the picture; may be left out
 
 and, where they differ from the usual ones, ``WORTH``, the cases from which other processes pay, and
-``effort(asked, cases)``, what one case takes and how many of them there are.
+``effort(asked, cases)``, what one case takes and how many of them there are. Cases that are no
+workloads and have no ``effort`` are asked about when some are done.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from c3sim.evaluation.effort import Effort, effort_of
 from c3sim.evaluation.shares import Progress
 from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments import papers
+from c3sim.experiments.ahead import Ahead
 from c3sim.experiments.claims import with_standing
 from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
 from c3sim.kit import look
@@ -155,11 +157,14 @@ class Asked:
         *,
         what: str,
         worth: int = WORTH_IT,
+        counted: bool = True,
     ) -> list[Output]:
-        """*function* of each of *items*, in order; *what* names the work to the caller."""
-        told = self.options.progress
-        workers = Workers(jobs=self.options.n_jobs, worth=worth)
-        return of_each(function, items, workers, told and partial(told, what))
+        """*function* of each of *items*, in order; *what* names the work to the caller, who is
+        asked when some of it is done if it was not *counted* before.
+        """
+        told, agree = self.options.progress, self.options.agree
+        watcher = Ahead(None if counted else agree, told and partial(told, what))
+        return of_each(function, items, Workers(jobs=self.options.n_jobs, worth=worth), watcher)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +179,7 @@ class Kind:
     summary: Callable[[StudyResult], list[Table | str]] | None
     claims: Callable[[StudyResult], Iterable[Claim]] | None
     panels: Callable[[StudyResult], list[Panel]] | None
-    effort: Callable[[Asked, Sequence[Any]], tuple[Effort, int]]
+    effort: Callable[[Asked, Sequence[Any]], tuple[Effort, int] | None]
     worth: int
 
     def picture(self, result: StudyResult, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -245,10 +250,11 @@ def run_study(study: Study | LoadedStudy, options: Options | None = None) -> Stu
     with _located(asked):
         asked.nodes()
         cases = kind.cases(asked)
-    if options.agree is not None:
-        asked.ask(*kind.effort(asked, cases))
-    work = partial(_row, kind.row, changed)
-    rows = asked.each(work, cases, what="scenarios", worth=kind.worth)
+    counted = kind.effort(asked, cases) if options.agree is not None else None
+    if counted is not None:
+        asked.ask(*counted)
+    work, known = partial(_row, kind.row, changed), counted is not None
+    rows = asked.each(work, cases, what="scenarios", worth=kind.worth, counted=known)
     about = {"description": changed.description, "source": changed.source}
     result = StudyResult(name=changed.name, node=cases[0].node.name, **about)
     result.update(kind.reduce(asked, cases, rows))
@@ -283,10 +289,10 @@ def _row(function: Callable[[Any, Study], Row], study: Study, case: Any) -> Row:
     return function(case, study)
 
 
-def _effort(asked: Asked, cases: Sequence[Any]) -> tuple[Effort, int]:
-    """The effort of cases that are workloads, under every strategy."""
+def _effort(asked: Asked, cases: Sequence[Any]) -> tuple[Effort, int] | None:
+    """The effort of cases that are workloads, under every strategy; None: of others."""
     if not all(hasattr(case, "workload") for case in cases):
-        return Effort(0.0, 0.0), 0
+        return None
     one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
     return one, len(cases) * max(len(asked.study.strategies), 1)
 

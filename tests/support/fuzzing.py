@@ -337,7 +337,9 @@ def _told(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def _names_a_place(line: str) -> bool:
     """A file, an option, or what was written, in quotes; or it belongs to a line that has one."""
-    return bool(re.search(r"^\S+( \.\.\. [\S ]+?)?: |--\w|'|^and \d+ more|^Usage|^Try|^wrote ", line))
+    return bool(
+        re.search(r"^\S+( \.\.\. [\S ]+?)?: |--\w|'|^and \d+ more|^Usage|^Try|^wrote ", line)
+    )
 
 
 def _peak() -> int:
