@@ -33,7 +33,10 @@ def text(tab: Page, selector: str) -> str:
 
 
 def wall(tab: Page) -> str:
-    return tab.evaluate(WALL)
+    """Wall time as the page shows it, once it shows one: between two runs it shows none."""
+    while (shown := tab.evaluate(WALL)) is None:
+        tab.wait_for(WALL, PATIENT)
+    return shown
 
 
 def press_on(tab: Page, selector: str, key: str) -> float:
@@ -41,7 +44,13 @@ def press_on(tab: Page, selector: str, key: str) -> float:
     tab.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
     before = wall(tab)
     tab.press(key)
-    return tab.wait_for(f"({WALL}) !== {json.dumps(before)}", PATIENT)
+    return tab.wait_for(another_wall_than(before), PATIENT)
+
+
+def another_wall_than(before: str) -> str:
+    """JavaScript that holds once another wall time shows; false while none does."""
+    shown = json.dumps(before)
+    return f"({WALL} ?? {shown}) !== {shown}"
 
 
 def write(tab: Page, selector: str, words: str) -> None:
