@@ -176,7 +176,9 @@ def test_the_other_questions_from_python(tmp_path):
     few = {"samples": 2, "top": 1, "band_samples": 2}
     moved = c3sim.sensitivity("gemm-alone", **alone, **few).to_frame()
     assert len(moved) > 1 and (moved["swing"].diff().dropna() <= 0).all()
-    judged = c3sim.validate(suite="babelstream", jobs=1).to_frame()
+    verdict = c3sim.validate(suite="babelstream", jobs=1)
+    assert str(verdict).startswith("Verdict: pass; ")
+    judged = verdict.to_frame()
     assert {name for name, _ in judged.index} == {"babelstream"}
     made = MadeTrace()
     for number in range(8):
@@ -186,10 +188,22 @@ def test_the_other_questions_from_python(tmp_path):
     assert c3sim.run(found.workload, node="h200-2").wall_s == pytest.approx(
         1e-6 * found.replay.wall, rel=0.05
     )
+    assert str(found).startswith("8 tasks of ")
     kernels = found.to_frame()  # eight of 46 us
     assert list(kernels["trace_s"]) == pytest.approx([46e-6] * 8)
-    advised = c3sim.advise(PAIR, node="teaching-4").to_frame()
+    advice = c3sim.advise(PAIR, node="teaching-4")
+    assert str(advice).startswith(f"{PAIR} on teaching-4\n")
+    advised = advice.to_frame()
     assert {"knob", "gain", "low", "high", "verdict"} <= {*advised} and "order" in {*advised.knob}
+
+
+def test_what_changed_prints_as_the_table_of_the_command():
+    """A print of 60 tasks is a screen, not a page of numbers."""
+    before, after = (c3sim.run(PAIR, strategy=name) for name in ("sp", "conccl"))
+    text = str(c3sim.diff(before, after)).splitlines()
+    assert text[0] == f"against: {PAIR}: sp -> conccl"
+    assert f"{1e3 * before.wall_s:.3f}" in next(line for line in text if line.startswith("wall"))
+    assert max(map(len, text)) <= 80 and len(text) < 20
 
 
 def test_an_iteration_of_ones_own_is_told_by_its_class():

@@ -262,8 +262,16 @@ def diff(
     if kinds & {"results", "trace"}:
         raise InputError(f"{' and '.join(sorted(kinds))} are not of one kind")
     was, now = (_figures(side, node) for side in sides)
-    about = f"{was['workload']} -> {now['workload']}"
-    return Differences(about=about, times=of_runs(was, now))
+    return Differences(about=_about(was, now), times=of_runs(was, now))
+
+
+def _about(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What two results are of, and what differs: their strategies, say."""
+    apart = [key for key in ("workload", "node", "strategy") if was.get(key) != now.get(key)]
+    if "workload" in apart or not apart:
+        apart = ["workload", *apart[1:]]
+    sides = (", ".join(str(side.get(key)) for key in apart) for side in (was, now))
+    return f"{'' if 'workload' in apart else now['workload'] + ': '}{' -> '.join(sides)}"
 
 
 def _figures(side: Any, node: AnyNode | None) -> dict[str, Any]:

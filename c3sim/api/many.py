@@ -7,6 +7,7 @@ As the commands of the same names; what comes back has ``to_dict()`` and ``to_fr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -83,6 +84,8 @@ def sensitivity(
     """
     from c3sim.experiments.influence import question
     from c3sim.experiments.jobs import Workers
+    from c3sim.experiments.screening import Screening
+    from c3sim.validation.compare.coverage_file import seen_by
 
     asked = question(
         str(target),
@@ -94,9 +97,12 @@ def sensitivity(
         workers=Workers(jobs=jobs),
     )
     with heard(progress, partial(sweep_progress, "runs")) as watcher:
-        return asked.answer(
+        found = asked.answer(
             samples=samples, top=top, band_samples=band_samples, seed=seed, watcher=watcher
         )
+    if isinstance(found, Screening):
+        return replace(found, measured=seen_by(asked.target.node))
+    return found
 
 
 def import_trace(

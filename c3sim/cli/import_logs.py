@@ -13,6 +13,7 @@ from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.options import Json
 from c3sim.errors import LONGEST, C3simError, InputError, InputErrors, short
+from c3sim.spec.words import counted
 
 # ImportResult is of a package that is imported only when it is needed
 Results = list[tuple[Path, Any]]
@@ -198,7 +199,7 @@ def _report(results: Results) -> None:
             say(f"{file}: and {more} more remarks; --json has all")
         partial = ", partial: not everything could be read" if result.partial else ""
         if not result.loops:  # their records are of all ranks
-            say(f"{file}: {result.format}, {len(result.records)} records{partial}")
+            say(f"{file}: {result.format}, {counted(len(result.records), 'record')}{partial}")
 
 
 def _write(results: Results, out: Path | None, as_json: bool, code: int) -> None:

@@ -83,18 +83,8 @@ def _write_trace(found: Imported, path: str) -> None:
 
 
 def _remarks(found: Imported, out: Path | None) -> list[str]:
-    built = found.built
-    place = f"{out}: " if out is not None else ""
-    times = (
-        f": {built.wall / 1e3:.3f} ms, of which {built.exposed / 1e3:.3f} ms communication alone"
-    )
-    count = len(built.workload["tasks"])
-    lines = [f"{place}{count} tasks of {built.iteration}{times if built.timed else ''}"]
-    lines += [f"guessed: {guess}" for guess in built.guesses]
-    lines += found.replay.lines(built)
-    if found.moved is not None:
-        lines.append(f"on {built.workload['node']}: {found.moved / 1e3:.3f} ms")
-    return lines
+    first, *lines = found.lines()
+    return [f"{out}: {first}" if out is not None else first, *lines]
 
 
 def _summary(found: Imported, out: Path | None) -> dict[str, Any]:

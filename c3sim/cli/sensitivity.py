@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -132,7 +133,7 @@ def _say(result: Sensitivity, on: Target, name: str, out: str | None, as_json: b
     if as_json:
         emit_json({"target": name, "node": node, **to_dict(result)})
     else:
-        show(sensitivity_table(result, f"{name} on {node}"))
+        show(sensitivity_table(result))
 
 
 def _say_screening(result: Screening, on: Target, name: str, out: str | None, json: bool) -> None:
@@ -142,16 +143,16 @@ def _say_screening(result: Screening, on: Target, name: str, out: str | None, js
     from c3sim.output.tables.screening import screening_table, to_dict
     from c3sim.validation.compare.coverage_file import seen_by
 
-    measured = seen_by(on.node)
+    result = replace(result, measured=seen_by(on.node))
     if out:
         path = make_folder(out) / "screening.parquet"
         result.to_frame().to_parquet(path)
         say(f"wrote {path}")
     node = on.node.node.name
     if json:
-        emit_json({"target": name, "node": node, **to_dict(result, measured)})
+        emit_json({"target": name, "node": node, **to_dict(result)})
     else:
-        show(screening_table(result, f"{name} on {node}", measured))
+        show(screening_table(result))
 
 
 def _write(result: Sensitivity, target: Target, out: str) -> None:

@@ -60,11 +60,12 @@ def show(
     from c3sim.errors import InputError
     from c3sim.evaluation.strategies.table import STRATEGIES
     from c3sim.spec.reading.kinds import kind_of
+    from c3sim.spec.words import with_article
 
     kind, changes = kind_of(name, STRATEGIES), settings(set_)
     in_pieces = kind == "workload" and not changes and resolved and _in_pieces(name)
     if (changes or resolved) and kind != "node" and not in_pieces:
-        message = f"{name!r} is a {kind}; --set and --resolved are for nodes"
+        message = f"{name!r} is {with_article(kind)}; --set and --resolved are for nodes"
         raise InputError(f"{message}, --resolved for workloads with a schedule as well")
     if resolved and as_json:
         raise InputError("--resolved prints YAML; leave --json out")

@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.shares import shapley
-from c3sim.result.shown import Shown
+from c3sim.result.shown import Told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +47,8 @@ class Difference:
         return self.after - self.before
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Differences(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Differences(Told):
     """*times* by name (``wall``, tasks, operator classes); *numbers*: what each changed number adds
     to the wall time [s]; *band*: 5th percentile, median and 95th of the change of the wall time [s]
     over draws of all that is uncertain in both; *about*: what differs, in words.
@@ -59,6 +59,11 @@ class Differences(Shown):
     numbers: Mapping[str, float] = field(default_factory=dict)
     band: Mapping[str, float] = field(default_factory=dict)
     draws: int = 0
+
+    @property
+    def of_traces(self) -> bool:
+        """True of two traces, which are told apart by class and kernel."""
+        return any(NUMBER in each.parts for each in self.times.values())
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each time [s]: before, after, change, and what each cause adds."""

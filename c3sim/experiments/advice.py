@@ -20,6 +20,7 @@ from c3sim.experiments.knobs import Knob, Setting, knobs_of
 from c3sim.experiments.outputs import WALL
 from c3sim.experiments.paired import DRAWS, FEW_DRAWS
 from c3sim.iterations.described import evaluate
+from c3sim.result.shown import Told
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.workload import Workload
@@ -57,8 +58,8 @@ class Advice:
         return {**asdict(self), "verdict": "take it" if self.good else "leave it"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Advices:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Advices(Told):
     """The outcome of each knob of *workload* on *node*, *wall_s* as it is, and of the good ones
     *together*; None: fewer than two are. *left_out*: knobs that cannot be tried, and why.
     """

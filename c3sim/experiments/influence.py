@@ -22,6 +22,7 @@ from c3sim.experiments.sensitivity import (
 from c3sim.spec.reading.kinds import kind_of
 from c3sim.spec.reading.loading import open_study
 from c3sim.spec.reading.paths import canonical
+from c3sim.spec.words import with_article
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,7 @@ class Question:
 
     target: Target
     output: str
+    about: str
     sampler: Sampler
     parameters: Sequence[Parameter]
     screened: int
@@ -46,8 +48,9 @@ class Question:
         watcher: Watcher | None = None,
     ) -> Sensitivity | Screening:
         """Effects of the parameters, the largest first."""
+        found: Sensitivity | Screening
         if self.screened:
-            return screen(
+            found = screen(
                 self.sampler,
                 self.parameters,
                 self.output,
@@ -55,16 +58,18 @@ class Question:
                 seed=seed,
                 watcher=watcher,
             )
-        return sensitivity(
-            self.sampler,
-            self.parameters,
-            self.output,
-            samples=samples,
-            top=top,
-            band_samples=band_samples,
-            seed=seed,
-            watcher=watcher,
-        )
+        else:
+            found = sensitivity(
+                self.sampler,
+                self.parameters,
+                self.output,
+                samples=samples,
+                top=top,
+                band_samples=band_samples,
+                seed=seed,
+                watcher=watcher,
+            )
+        return replace(found, about=self.about)
 
 
 def question(
@@ -91,7 +96,7 @@ def question(
         check_salib()
     wanted = output_name(output or ("wall_s" if of_step else "fraction_of_ideal"))
     if kind not in ("study", "workload", "iteration"):
-        raise InputError(f"{name!r} is a {kind}; give a study or a workload")
+        raise InputError(f"{name!r} is {with_article(kind)}; give a study or a workload")
     if strategy is not None and (mistake := unknown_strategy(strategy)):
         raise InputError(mistake, "--strategy")
     loaded = open_study(name) if kind == "study" else workload_study(name, strategy)
@@ -106,6 +111,7 @@ def question(
     return Question(
         target=target,
         output=wanted,
+        about=f"{name} on {target.node.node.name}",
         sampler=Sampler(setup=setup, strategy=target.strategy, workers=workers),
         parameters=parameters_of(target.node, {canonical(path) for path in changes}),
         screened=runs,

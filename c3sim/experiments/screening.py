@@ -18,14 +18,15 @@ where there is no room for all RUNS, that it is known is enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.experiments.bands import Parameter, Sampler
 from c3sim.experiments.jobs import Watcher
 from c3sim.experiments.points import Settings
+from c3sim.result.shown import Told
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +66,12 @@ class Group:
         return ".".join([*parts[0][:same], f"* ({len(paths)})"])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Screening:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Screening(Told):
     """*single*: parameters with their effects, the largest first; *groups*: those that were not
     told apart; *idle*: parameters in groups that do not move the output; *runs*: so many it took,
-    by first looks if *looks*.
+    by first looks if *looks*; *about*: the question; *measured*: path -> the suites of records that
+    would see it.
     """
 
     output: str
@@ -80,6 +82,8 @@ class Screening:
     idle: int
     runs: int
     looks: bool = False
+    about: str = ""
+    measured: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -100,7 +104,7 @@ class Screening:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each parameter that was told apart, the largest swing first: interval, output
-        at both ends, swing, share of the variance.
+        at both ends, swing, share of the variance, the suites that would see it.
         """
         import pandas as pd
 
@@ -113,6 +117,7 @@ class Screening:
                 "at_high": each.ends[1],
                 "swing": each.swing,
                 "share": self.share(each),
+                "suites": list(self.measured.get(each.name, ())),
             }
             for each in self.single
         ]

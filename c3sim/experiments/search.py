@@ -22,6 +22,7 @@ from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
 from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
 from c3sim.experiments.setup import Setup, checked_constraints, code_hash, located, make_setup
+from c3sim.result.shown import Told
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.documents import join
 from c3sim.spec.reading.expressions import Expression
@@ -116,8 +117,8 @@ Work = Callable[[Sequence[tuple[int, Design]]], list[tuple[int, Row]]]
 _BREAKS = "constraint broken: "  # begins the error of a design that breaks a constraint
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SearchResult(Told):
     """Every design tried, in order: its *settings*, and its row with strategy, outputs and error.
 
     *objectives*: name -> whether more is better. *front*: numbers of the best designs. *gains*: by

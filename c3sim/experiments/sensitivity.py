@@ -21,6 +21,7 @@ from c3sim.experiments.outputs import OUTPUTS, output_names
 from c3sim.experiments.points import Settings
 from c3sim.experiments.setup import Setup, make_setup
 from c3sim.iterations.described import subject
+from c3sim.result.shown import Told
 from c3sim.spec.reading.loading import LoadedNode, LoadedStudy, load_hardware
 from c3sim.spec.reading.settings import settings_of
 from c3sim.spec.study import Scenario, Study
@@ -127,8 +128,8 @@ class Effect:
         return 0.0 if ends[0] is None or ends[1] is None else abs(ends[1] - ends[0])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sensitivity:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sensitivity(Told):
     """*base*: outputs with all parameters at their values; *effects*: the largest swing first."""
 
     output: str
@@ -139,6 +140,7 @@ class Sensitivity:
     samples: int  # of Saltelli's scheme: runs = samples * (parameters + 2)
     dropped: int  # samples left out because a run failed
     idle: int  # parameters that do not move the output
+    about: str = ""  # the question
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each parameter that moves the output, the largest swing first: interval,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from c3sim.importers.values import as_float
+from c3sim.spec.words import counted
 
 LATEST = 1e17  # us: profilers count from 1970 (2e15) or from the start of the machine
 MOST = (
@@ -42,7 +43,9 @@ def sound_events(events: Iterable[Any]) -> tuple[list[dict[str, Any]], list[str]
                 lost[category] += 1
                 continue
         sound.append(typed)
-    return sound, [f"{n} events {what!r} without a time left out" for what, n in lost.items()]
+    return sound, [
+        f"{counted(n, 'event')} {what!r} without a time left out" for what, n in lost.items()
+    ]
 
 
 def as_time(value: object) -> float:

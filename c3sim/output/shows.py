@@ -16,7 +16,7 @@ from c3sim.evaluation.differences import Differences
 from c3sim.evaluation.explanation import Explanation
 from c3sim.iterations.result import IterationResult
 from c3sim.result import Result, shown
-from c3sim.result.shown import Shown
+from c3sim.result.shown import Shown, Told
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ class Again:
 
 def show_themselves() -> None:
     """From now on what the interface returns shows itself."""
-    shown.HOW.update(html=html, figure=figure_of, save=_save)
+    shown.HOW.update(html=html, text=text, figure=figure_of, save=_save)
 
 
 def _save(figure: Figure, path: str | PathLike[str]) -> None:
@@ -50,10 +50,46 @@ def html(what: Any) -> str:
     return notebook.page(_parts(what))
 
 
+def text(what: Told) -> str:
+    """What the command line prints of *what*."""
+    import io
+
+    from rich.console import Console
+
+    from c3sim.kit.layout import PIPE, show
+
+    lines = io.StringIO()
+    for part in tables_of(what):
+        show(part, Console(file=lines, width=PIPE))
+    return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
+
+
+def tables_of(what: Told) -> list[Any]:
+    """The tables and lines of the command line."""
+    from c3sim.experiments.advice import Advices
+    from c3sim.experiments.screening import Screening
+    from c3sim.experiments.search import SearchResult
+    from c3sim.experiments.sensitivity import Sensitivity
+    from c3sim.output.tables.advice import advice_table
+    from c3sim.output.tables.differences import differences_table, traces_table
+    from c3sim.output.tables.screening import screening_table
+    from c3sim.output.tables.search import search_table
+    from c3sim.output.tables.sensitivity import sensitivity_table
+
+    if isinstance(what, Differences):
+        return [traces_table(what) if what.of_traces else differences_table(what)]
+    tables: dict[type, Callable[[Any], Any]] = {
+        Advices: advice_table,
+        Screening: screening_table,
+        SearchResult: search_table,
+        Sensitivity: sensitivity_table,
+    }
+    return [tables[type(what)](what)]
+
+
 def _parts(what: Any) -> list[str]:
     from c3sim.experiments.sweep import SweepResult
     from c3sim.output.notebook import draw_comparison, html_of, image, sweep_html
-    from c3sim.output.tables.differences import differences_table
     from c3sim.output.tables.run import compare_table, explain_table
 
     if isinstance(what, Result):
@@ -68,8 +104,8 @@ def _parts(what: Any) -> list[str]:
         return [html_of(compare_table(what)), *picture]
     if isinstance(what, SweepResult):
         return sweep_html(what)
-    if isinstance(what, Differences):
-        return [html_of(differences_table(what))]
+    if isinstance(what, Told):
+        return [html_of(part) for part in tables_of(what)]
     return _of_study(what)
 
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 else:
     _Axes = list
 
-__all__ = ["HOW", "Drawn", "Shown"]
+__all__ = ["HOW", "Drawn", "Shown", "Told"]
 
-#: "html": what to show -> HTML; "figure": what to draw, options -> a figure; "save": figure, path.
+#: "html": what to show -> HTML; "text": what to print -> lines; "figure": what to draw, options ->
+#: a figure; "save": figure, path.
 HOW: dict[str, Callable[..., Any]] = {}
 
 
@@ -64,3 +65,12 @@ class Shown:
         if path is not None:
             HOW["save"](figure, path)
         return Drawn(figure)
+
+
+class Told(Shown):
+    """Prints itself as the command line does: its tables, and what they say in words."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(HOW["text"](self)) if "text" in HOW else object.__repr__(self)

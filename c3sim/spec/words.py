@@ -88,6 +88,16 @@ def alias(text: str, kind: str, allowed: Collection[object]) -> str:
     return meant if meant and meant in allowed else text
 
 
+def with_article(noun: str) -> str:
+    """*noun* behind "a", or "an" before a vowel."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def counted(count: int, noun: str) -> str:
+    """1 of a noun as "1 task", 0 and more than one as "3 tasks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def unknown(what: str, name: object, allowed: Iterable[object]) -> str:
     """``unknown WHAT 'name'; did you mean 'near'?``, and what a word of users means; all that is
     allowed if there is neither.

@@ -179,6 +179,10 @@ def test_a_list_of_mistakes_is_a_line_each(cli, empty):
             ["task.gather.channels="],
             "--set: 'task.gather.channels=' is not a setting; write PATH=VALUE",
         ),
+        (
+            ["links.bandwidth={value: 1 GB/s"],
+            "links.bandwidth: '{value: 1 GB/s' has '{' and no '}' at its end",
+        ),
         (["gpus=4", "gpus=8"], "--set: 'gpus' is set twice, to '4' and '8'; set it once"),
         (
             ["links.bandwidth=96"],

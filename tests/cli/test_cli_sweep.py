@@ -123,7 +123,10 @@ def test_a_study_without_points_cannot_be_swept(cli, empty):
 
 
 @pytest.mark.parametrize("command", ["sweep", "optimise"])
-def test_a_workload_is_no_study(cli, empty, command):
-    result = cli(command, "gemm-alone")
+@pytest.mark.parametrize(
+    ("name", "kind"), [("gemm-alone", "a workload"), ("llama3-8b-forward", "an iteration")]
+)
+def test_a_workload_is_no_study(cli, empty, command, name, kind):
+    result = cli(command, name)
     assert result.exit_code == 2
-    assert result.stderr == "'gemm-alone' is a workload ('c3sim run' runs it), no study\n"
+    assert result.stderr == f"{name!r} is {kind} ('c3sim run' runs it), no study\n"

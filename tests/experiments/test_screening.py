@@ -132,5 +132,24 @@ def test_a_group_that_moves_it_most_is_not_passed_over(capsys):
         found = Screening(
             output="wall_s", strategy="base", base=10, single=[one], groups=groups, idle=0, runs=9
         )
-        show(screening_table(found, "w", {}))
+        show(screening_table(found))
         assert said in capsys.readouterr().out.splitlines()[1]  # before the table
+
+
+def test_it_prints_its_answer_and_names_the_records_that_would_see_a_parameter():
+    one = Group(parameters=(PARAMETERS[0],), ends=(10.0, 11.0))
+    found = Screening(
+        output="wall_s",
+        strategy="base",
+        base=10,
+        single=[one],
+        groups=[],
+        idle=0,
+        runs=9,
+        about="a pair on a node",
+        measured={PARAMETERS[0].path: ("stream",)},
+    )
+    head, answer = str(found).splitlines()[:2]
+    assert head == "a pair on a node, strategy base"
+    assert answer.startswith("measure gpu.hbm.p00 first, as suite stream does: it moves wall_s")
+    assert found.to_frame()["suites"].tolist() == [["stream"]]

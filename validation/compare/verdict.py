@@ -26,7 +26,7 @@ OBSERVED = ("id", "suite", "role", "node")  # fields of a record that an observa
 Explained = Mapping[tuple[str, str], Sequence[tuple[Figure, str]]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Verdict:
     """*measurements* are the records with times, repeats merged."""
 
@@ -37,6 +37,10 @@ class Verdict:
     nodes: Mapping[str, LoadedNode]
     bounds: Bounds
     standings: Mapping[str, Standing]
+
+    def __repr__(self) -> str:
+        missed = (f"missed: {score.suite}, {score.metric}" for score in self.missed)
+        return "\n".join((f"Verdict: {self.word}; {self.counts}", self.bounds_text, *missed))
 
     @property
     def observations(self) -> list[Record]:

@@ -19,9 +19,23 @@ from c3sim.experiments.serving import BASE, BATCHED, ServingCase
 from c3sim.experiments.study import Asked, Row, StudyResult
 from c3sim.kit.grid import Table
 from c3sim.kit.panels import Panel, panel
-from c3sim.kit.text import size, times
+from c3sim.kit.text import short, size, times
 from c3sim.spec.study import Study
 
+#: Columns of a case, then those of the tables: a figure by method, and the gains.
+CASE = [
+    *("label as model", "block_bytes size as block", "load", "prompt_tokens as prompt"),
+    "hit_rate %0 as hit",
+]
+FIRST = {"time to first token": ["methods.*.ttft_s.mean ms"]}
+GAIN, GAINS = "times per_block", [f"speedups.{{}}.{name} x" for name in ("gather", *BATCHED)]
+OF_ONE = FIRST | {GAIN: ["fetch_share %0 as fetch", *(each.format("latency") for each in GAINS)]}
+OF_MANY = {
+    "requests served a second": ["methods.*.requests_per_s 1/s"],
+    f"throughput, {GAIN}": [each.format("throughput") for each in GAINS],
+    **FIRST,
+    "time between tokens (ITL)": ["methods.*.itl_s.mean ms"],
+}
 WORTH = 10_000  # cases of one node and model share what they have simulated
 
 
@@ -60,22 +74,25 @@ def tables(found: StudyResult) -> list[Table | str]:
     parts: list[Table | str] = [
         Table("one copy from host memory, in a row of many", found.copies, columns, note)
     ]
-    common = ["label as model", "block_bytes size as block", "load", "prompt_tokens as prompt"]
-    for title, measure, many in (
-        (f"one request on {found.node}: time to first token", "latency", False),
-        (f"many requests on {found.node}: throughput and latency", "throughput", True),
-    ):
-        rows = [row for row in found.rows if (row.requests > 1) == many]
-        columns = [*common, "hit_rate %0 as hit"]
-        if many:
-            columns += ["arrivals_per_second 1/s as arrivals", "methods.*.requests_per_s 1/s"]
-            columns += [f"methods.{name}.itl_s.mean ms as ITL {name}" for name in (BASE, "batched")]
-        else:
-            columns += ["fetch_share %0 as fetch"]
-        columns += [f"methods.{BASE}.ttft_s.mean ms as TTFT {BASE}", f"speedups.{measure}.* x"]
-        note = "TTFT: time to first token; ITL: between tokens; x: over per_block"
-        parts += [Table(title, rows, columns, note)] if rows else []
+    case = CASE if len({row.load for row in found.rows}) > 1 else [c for c in CASE if c != "load"]
+    for one in (True, False):
+        rows = [row for row in found.rows if (row.requests == 1) == one]
+        for title, of in _by_arrivals(rows).items():
+            parts += [
+                Table(f"{title} on {found.node}: {what}", of, [*case, *columns])
+                for what, columns in (OF_ONE if one else OF_MANY).items()
+            ]
     return [*parts, "\n".join([*map(_reached, found.claims), *_why(found)])]
+
+
+def _by_arrivals(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """*rows* by what comes when, in words."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        rate = row.arrivals_per_second
+        many = "a full queue" if rate is None else f"{short(rate)} requests a second"
+        groups.setdefault("one request" if row.requests == 1 else many, []).append(row)
+    return groups
 
 
 def _reached(claim: Row) -> str:

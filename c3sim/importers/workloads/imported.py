@@ -30,6 +30,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.checks.workload import check_workload
+from c3sim.spec.words import counted
 from c3sim.spec.workload import Workload
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 ENDINGS = (".json", ".json.gz", ".et")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Imported:
     """*text*: the YAML file of *workload*; *node*: what it was read for; *moved*: the wall time
     [us] on the node that it was translated to, if it was.
@@ -57,6 +58,24 @@ class Imported:
         if task["kind"] == "collective":
             return str(task["op"])
         return str(task.get("operator", task["kind"]))
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """What was read, guessed, replayed and moved, in words."""
+        built = self.built
+        times = (
+            f": {built.wall / 1e3:.3f} ms, of which {built.exposed / 1e3:.3f} ms communication"
+            " alone"
+        )
+        count = counted(len(built.workload["tasks"]), "task")
+        lines = [f"{count} of {built.iteration}{times if built.timed else ''}"]
+        lines += [f"guessed: {guess}" for guess in built.guesses]
+        lines += self.replay.lines(built)
+        if self.moved is not None:
+            lines.append(f"on {built.workload['node']}: {self.moved / 1e3:.3f} ms")
+        return lines
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each kernel of the trace: its task, class, stream, begin and time [s] in the

@@ -16,6 +16,7 @@ from c3sim.output.pictures.lines import draw_lines
 from c3sim.output.pictures.pareto import draw_pareto
 from c3sim.output.pictures.tornado import draw_tornado
 from c3sim.output.results.table import ResultTable, is_tornado
+from c3sim.spec.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +77,7 @@ def _subtitle(table: ResultTable, *, points: bool) -> str:
     parts += [f"{column.label} {column.text(column.distinct()[0])}" for column in fixed[:WORDS]]
     failed = table.frame["error"].count()
     if points:
-        parts.append(f"{len(table)} points" + (f", {failed} failed" if failed else ""))
+        parts.append(counted(len(table), "point") + (f", {failed} failed" if failed else ""))
     return ", ".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.kit.layout import add_row, make_table, stack
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 SHOWN = 12  # parameters, and groups
 NOTHING = "nothing yet"
-Measured = Mapping[str, Sequence[str]]
 
 
-def to_dict(result: Screening, measured: Measured) -> dict[str, Any]:
+def to_dict(result: Screening) -> dict[str, Any]:
     """Plain data for ``--json``."""
     return {
         "output": result.output,
@@ -37,7 +36,7 @@ def to_dict(result: Screening, measured: Measured) -> dict[str, Any]:
                 "at_high": each.ends[1],
                 "swing": None if None in each.ends else each.swing,
                 "share": None if None in each.ends else result.share(each),
-                "suites": list(measured.get(each.name, ())),
+                "suites": list(result.measured.get(each.name, ())),
             }
             for each in result.single
         ],
@@ -51,12 +50,12 @@ def to_dict(result: Screening, measured: Measured) -> dict[str, Any]:
     }
 
 
-def screening_table(result: Screening, what: str, measured: Measured) -> Any:
+def screening_table(result: Screening) -> Any:
     """The answer in a sentence, parameters that were told apart, and groups that were not."""
     name = result.output
     table = make_table(["parameter", "interval"], ["moved by", "variance", "seen by"])
     for each in sorted((*result.single, *result.groups), key=lambda group: -group.swing)[:SHOWN]:
-        add_row(table, *_row(result, each, measured))
+        add_row(table, *_row(result, each))
     lines = []
     rest = len(result.single) + len(result.groups) - SHOWN
     if rest > 0:
@@ -75,16 +74,16 @@ def screening_table(result: Screening, what: str, measured: Measured) -> Any:
     lines.append(
         "seen by: suites of records that fitted or notice it ('c3sim validate --coverage')"
     )
-    title = f"{what}, strategy {result.strategy}"
-    return stack(title, _answer(result, measured), table, *lines)
+    title = f"{result.about}, strategy {result.strategy}"
+    return stack(title, _answer(result), table, *lines)
 
 
-def _row(result: Screening, each: Group, measured: Measured) -> tuple[str, ...]:
+def _row(result: Screening, each: Group) -> tuple[str, ...]:
     one = each.parameters[0]
     interval, seen = "", ""
     if len(each.parameters) == 1:
         interval = f"{format_si(one.low, one.unit)} to {format_si(one.high, one.unit)}"
-        seen = _suites(measured.get(one.path, ()))
+        seen = _suites(result.measured.get(one.path, ()))
     if None in each.ends:
         return each.name, interval, "does not run", "", seen
     return (
@@ -103,7 +102,7 @@ def _suites(names: Sequence[str]) -> str:
     return names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
 
 
-def _answer(result: Screening, measured: Measured) -> str:
+def _answer(result: Screening) -> str:
     name = result.output
     known = [each for each in (*result.single, *result.groups) if None not in each.ends]
     if not known:
@@ -115,7 +114,7 @@ def _answer(result: Screening, measured: Measured) -> str:
             f" {shown(name, first.swing)} together,\n{result.share(first):.0%} of the variance;"
             f" --screen {2 * result.runs} tells more of them apart"
         )
-    suites = measured.get(first.name, ())
+    suites = result.measured.get(first.name, ())
     how = f"as suite {suites[0]} does" if suites else "which no suite does yet"
     return (
         f"measure {first.name} first, {how}: it moves {name} ({shown(name, result.base)}) by"

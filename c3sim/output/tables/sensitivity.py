@@ -48,8 +48,8 @@ def to_dict(result: Sensitivity) -> dict[str, Any]:
     }
 
 
-def sensitivity_table(result: Sensitivity, what: str) -> Any:
-    """The answer in a sentence, and the parameters that move the output most; *what*: the title."""
+def sensitivity_table(result: Sensitivity) -> Any:
+    """The answer in a sentence, and the parameters that move the output most."""
     name = result.output
     table = make_table(
         ["parameter", "interval", "of"],
@@ -74,7 +74,7 @@ def sensitivity_table(result: Sensitivity, what: str) -> Any:
         "Sobol: share of variance,\n"
         "+- half of its 95 % confidence interval; more --samples make it narrower"
     )
-    return stack(f"{what}, strategy {result.strategy}", table, *lines)
+    return stack(f"{result.about}, strategy {result.strategy}", table, *lines)
 
 
 def _row(effect: Effect, name: str) -> tuple[str, ...]:

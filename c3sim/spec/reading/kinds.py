@@ -10,7 +10,7 @@ from c3sim.errors import InputError
 from c3sim.spec.reading import library
 from c3sim.spec.reading.files import display, read_document
 from c3sim.spec.reading.hardware import ONLY
-from c3sim.spec.words import unknown
+from c3sim.spec.words import unknown, with_article
 
 Named = Literal["node", "gpu", "workload", "iteration", "study", "model"]
 _KINDS: tuple[Named, ...] = ("node", "gpu", "workload", "iteration", "study", "model")
@@ -59,7 +59,7 @@ def check_study(name: str) -> None:
     if name not in library.names("study"):
         for kind in use:
             if name in library.names(kind):
-                raise InputError(f"{name!r} is a {kind} ({use[kind]}), no study")
+                raise InputError(f"{name!r} is {with_article(kind)} ({use[kind]}), no study")
 
 
 def _kind_of_file(path: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from c3sim.errors import InputError
-from c3sim.spec.words import unknown
+from c3sim.spec.words import unknown, with_article
 
 Kind = Literal["node", "gpu", "workload", "iteration", "study", "model"]
 
@@ -64,7 +64,9 @@ def find(kind: Kind, name_or_path: str | Path) -> Path:
     known = (*names(kind), *(names("iteration") if kind == "workload" else ()))
     wrong = unknown(kind, text, known)
     if other is not None:
-        wrong = wrong.replace(f"unknown {kind} {text!r}", f"{text!r} is a {other}, no {kind}")
+        wrong = wrong.replace(
+            f"unknown {kind} {text!r}", f"{text!r} is {with_article(other)}, no {kind}"
+        )
     raise InputError(wrong + _hint(kind))
 
 

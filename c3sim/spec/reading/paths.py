@@ -185,7 +185,7 @@ def _checked(workload: Workload, path: str) -> Workload:
 
 def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
     """*value* as the target holds it, in SI units."""
-    meant = _interpret(value) if isinstance(value, str) else value
+    meant = _interpret(value, path) if isinstance(value, str) else value
     form = form_of(target.annotation)
     if not form.is_single and not (meant is None and form.optional):
         fields = ", ".join(_entries(target.value))
@@ -193,9 +193,9 @@ def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
     return convert(target.annotation, meant, style, path)
 
 
-def _interpret(text: str) -> object:
+def _interpret(text: str, path: str) -> object:
     """The value that a text on the command line means: an unquoted value of a file, or a list or a
-    mapping in brackets as it stands there.
+    mapping in brackets as it stands there. Raises InputError: the bracket is not closed.
     """
     if not text.lstrip().startswith(("[", "{")):
         return scalar(text.strip())
@@ -203,6 +203,10 @@ def _interpret(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         found = read_yaml(f"value: {text}", "", [])
+    ends = {"[": "]", "{": "}"}
+    if found is None and not text.rstrip().endswith(ends[text.lstrip()[0]]):
+        opened = text.lstrip()[0]
+        raise InputError(f"{text!r} has {opened!r} and no {ends[opened]!r} at its end", path)
     return text if found is None or found.data.keys() != {"value"} else found.data["value"]
 
 

@@ -9,7 +9,11 @@ import pytest
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
+from c3sim.experiments.papers import kv_fetch
 from c3sim.experiments.study import Options, StudyResult, run_study, with_settings
+from c3sim.iterations.inference.kv import METHODS
+from c3sim.kit.grid import rendered
+from c3sim.kit.layout import show
 from c3sim.spec.reading.loading import load_study
 
 pytestmark = pytest.mark.slow
@@ -82,6 +86,17 @@ def test_copies_stand_beside_what_is_reported(study: dict[str, Any]) -> None:
             assert row["per_copy_s"][method] == pytest.approx(
                 theirs, rel=0.04 if method == "batched" else 0.3
             )
+
+
+def test_every_table_fits_a_terminal_and_has_every_method(result: StudyResult, capsys) -> None:
+    """Time to first token, throughput and time between tokens, with nothing left out."""
+    for part in rendered(kv_fetch.tables(result)):
+        show(part, piped=80)
+    text = capsys.readouterr().out
+    assert "left out" not in text and max(map(len, text.splitlines())) <= 80
+    for what in ("time to first token", "requests served a second", "time between tokens"):
+        head = text[text.index(f"a full queue on mi300x-8: {what}") :].splitlines()[1]
+        assert set(METHODS) <= {*head.split()}
 
 
 def test_settings_are_axes() -> None:
