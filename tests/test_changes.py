@@ -46,7 +46,8 @@ def test_rows_of_two_result_files_meet_by_their_axes(tmp_path: Path) -> None:
     assert list(rows["change"]) == [0.0]
     assert kind_of(str(before)) == "results"
     shown = CliRunner().invoke(app, ["diff", str(before), str(after)])
-    assert "1 rows in both files, 0 changed" in shown.output
+    assert "1 row in both files, 0 changed\n" in shown.output
+    assert "1 row only before: not compared" in shown.output and "only after" not in shown.output
     with pytest.raises(InputError, match="no column 'rate' in both files"):
         c3sim.diff(before, after, column="rate")
 

@@ -114,7 +114,9 @@ def _print_rows(rows: pd.DataFrame, as_json: bool) -> None:
     if as_json:
         *_, column = rows.attrs["columns"]
         found = rows.to_dict("records")
-        emit_json({"column": column, "rows": found, "left_out": rows.attrs["left_out"]})
+        alone = dict(zip(("only_before", "only_after"), rows.attrs["alone"], strict=True))
+        given = {"column": column, "rows": found, "left_out": rows.attrs["left_out"]}
+        emit_json({**given, **alone})
         return
     from c3sim.kit.layout import show
     from c3sim.output.tables.differences import rows_table

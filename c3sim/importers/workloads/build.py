@@ -16,6 +16,7 @@ from c3sim.importers.workloads.trace import Iteration, Trace, Work, choose, expo
 from c3sim.importers.workloads.waits import HostSide, Meetings, Waits, find_waits, host_side, meet
 from c3sim.simulation.run import Run
 from c3sim.spec.hardware import Node
+from c3sim.spec.words import counted
 from c3sim.spec.workload import MOST_TASKS
 
 
@@ -314,7 +315,7 @@ def shorten(built: Built, earliest: Run) -> None:
             task["speed"] = round(task["speed"] / share, 4)
     most = 1.0 - min(shares.values())
     built.add(
-        f"{len(shares)} times alone were taken at the power limit: at the full clock up to"
+        f"{counted(len(shares), 'time')} alone at the power limit: at the full clock up to"
         f" {most:.1%} less, as the model says"
     )
 

@@ -58,7 +58,8 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
     """Rows of two result files with the same axes, scenario and strategy: ``before``, ``after`` and
     ``change`` (relative) of *column*; left out: wall time, else the first output that both have.
     Sorted by the size of the change. ``attrs["left_out"]`` counts rows without a number in one of
-    them, as of a point that failed, or with 0 before. Raises InputError: no column, no row.
+    them, as of a point that failed, or with 0 before; ``attrs["alone"]`` those that only *before*
+    and only *after* has. Raises InputError: no column, no row.
     """
     tables = [read_results(path) for path in (before, after)]
     shared = _shared(tables, lambda column: column.role == "output" and column.numeric)
@@ -73,11 +74,13 @@ def of_results(before: str, after: str, column: str | None = None) -> pd.DataFra
     both = old.merge(new, on=on, suffixes=(" before", " after"))
     if both.empty:
         raise InputError("no row has the same axes, scenario and strategy in both files")
+    met = len(old.merge(both[on], on=on)), len(new.merge(both[on], on=on))
     both.columns = [*on, "before", "after"]
     was, now, rows = both["before"], both["after"], len(both)
     both["change"] = (now / was - 1).mask(now == was, 0.0)
     both = both[both["change"].abs() < float("inf")]
     both.attrs["left_out"] = rows - len(both)
+    both.attrs["alone"] = len(old) - met[0], len(new) - met[1]
     both.attrs["columns"] = {name: tables[0].columns[name] for name in (*on, wanted)}
     return both.sort_values("change", key=abs, ascending=False, ignore_index=True)
 

@@ -16,6 +16,7 @@ from c3sim.evaluation.differences import (
 )
 from c3sim.kit.layout import add_row, make_table, stack
 from c3sim.kit.text import MISSING, percent, time_unit
+from c3sim.spec.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,11 +111,15 @@ def rows_table(rows: pd.DataFrame, most: int) -> Group:
         add_row(table, *texts, *times, percent(row["change"]))
     change, lines = rows["change"], []
     if len(rows):
-        lines.append(
-            f"{len(rows)} rows in both files, {int((change.abs() > SAME).sum())} changed: by"
-            f" {percent(change.min())} to {percent(change.max())} %, {percent(change.median())} %"
-            " in the median"
-        )
+        changed = int((change.abs() > SAME).sum())
+        low, middle, high = map(percent, (change.min(), change.median(), change.max()))
+        by = f": by {low} to {high} %, {middle} % in the median" if changed else ""
+        lines.append(f"{counted(len(rows), 'row')} in both files, {changed} changed{by}")
+    lines += [
+        f"{counted(count, 'row')} only {end}: not compared"
+        for count, end in zip(rows.attrs["alone"], ("before", "after"), strict=True)
+        if count
+    ]
     if left_out := rows.attrs["left_out"]:
         lines.append(f"{left_out} more without a number in one of them, or with 0 before")
     if len(rows) > most:
