@@ -155,7 +155,7 @@ def _outside(best: Best, node: Node) -> list[str]:
     the error of such tasks alone where they were measured.
     """
     said = {
-        name: "; ".join(filter(None, [words, alone(node, best.workload, name)]))
+        name: f"{words}; {alone(node, best.workload, name)}"
         for name, words in outside(node, best.workload).items()
     }
     return [

@@ -177,24 +177,30 @@ def distance(work: Work, node: str, single: bool, cell: Cell) -> float:
 # The laboratory warns of the others.
 NEARBY = "measured alone two octaves away at most"
 OFF_TOO = "off alone as well, two octaves away at most"
+NOWHERE = "no such task was measured alone"
 FAR_OFF = 0.15  # median error above which records vouch for nothing: the bound of a p90 of isolated
 
 
 def alone(node: Node, workload: Workload, name: str) -> str:
-    """The error of the nearest records of *name*'s work alone, in words; empty where the nearest
-    are more than two octaves away.
+    """The error of the nearest records of *name*'s work alone, in words, and how far they are where
+    that is more than two octaves. Those of one node say nothing of collectives across several.
     """
     work = work_of(node, workload.model_copy(update={"tasks": {name: workload.tasks[name]}}))
+    across = any(ends.get("ranks", (0, 0))[1] > node.gpus for ends in work.values())
     near = [
         (sum(octaves for octaves, _ in _beyond(work, cell)), cell)
         for cell in cells()
-        if cell.gpu == node.gpu.name and cell.single and cell.work.keys() == work.keys()
+        if (cell.node == node.name if across else cell.gpu == node.gpu.name)
+        and cell.single
+        and cell.work.keys() == work.keys()
     ]
     octaves, cell = min(near, key=lambda each: (each[0], -each[1].count), default=(math.inf, None))
-    if cell is None or octaves > 2:
-        return ""
+    if cell is None:
+        return NOWHERE
     runs = f"{cell.count} run" + "s" * (cell.count > 1)
     how = NEARBY if cell.median <= FAR_OFF else OFF_TOO
+    if octaves > 2:
+        how = f"the nearest measured alone lies {octaves:.1f} octaves away"
     return f"{how}: {runs}, {100 * cell.median:.0f} % off in the median, suite {cell.suite}"
 
 

@@ -80,7 +80,13 @@ def test_what_was_measured_alone_is_said_up_to_two_octaves_away(size, said):
     """One all-gather of 512 MiB by RCCL was measured alone on MI300X that no fit had."""
     notes = c3sim.run("all-gather-alone", set={"task.gather.size": size}).notes
     (note,) = [each for each in notes if "calibrated domain" in each]
-    assert ("suite rccl_all_gather" in note) == said
+    assert (trust.NEARBY in note) == said
+    assert ("the nearest measured alone lies 2.0 octaves away: 1 run, 1 % off" in note) != said
+
+
+def test_what_was_never_measured_alone_says_so():
+    workload, node = prepare("gemm-beside-all-to-all-across-nodes", None)
+    assert alone(node, workload, "exchange") == trust.NOWHERE
 
 
 @pytest.mark.parametrize("name", library.names("workload"))
