@@ -27,8 +27,10 @@ from c3sim.models.collective_counts import (
     COUNTS,
     SHOTS,
     STRAIGHT,
+    Counts,
     Primitive,
     channels_by_size,
+    counts_of,
     deal,
     primitives_of,
     rounds,
@@ -61,8 +63,9 @@ def plan_phase(
     whole, span = span_of(node, None), span_of(node, group_of(node, task))
     group = span.inside if span.inside != whole.inside and level != "rail" else None
     ranks = ranks_of(span, level, algorithm)
-    wire = node.collective_library(task.backend).protocols[protocol]
-    counts = COUNTS[task.op, algorithm](ranks.count)
+    library = node.collective_library(task.backend)
+    wire = library.protocols[protocol]
+    counts = _counts(library, task, algorithm, ranks)
     sent = counts.sent * (task.size / ranks.count)
     channels, evenness, in_turn = _dealt(node, task, algorithm, protocol, ranks, sent)
     paths, lanes, link_rate = _links(node, task, wire, ranks, algorithm, group)
@@ -82,13 +85,22 @@ def plan_phase(
         channel_rate=channel,
         link_rate=link_rate,
         connections=rounds(task.op, algorithm, ranks.count),
-        saturation_exponent=_saturation(node.collective_library(task.backend), algorithm),
+        saturation_exponent=_saturation(library, algorithm),
         group=group,
         span=span if span != whole else None,
         primitives=primitives,
     )
     plan = _between_nodes(plan, node, task, ranks, span) if ranks.over_nics else plan
     return _timed(plan, node, task, ranks, span, in_turn, launch)
+
+
+def _counts(library: CollectiveLibrary, task: Collective, algorithm: str, ranks: Ranks) -> Counts:
+    """What *task* sends, reads and writes by *algorithm*. Between registered buffers a rank stores
+    its own shard only out of place.
+    """
+    counts = counts_of(task.op, algorithm, ranks.count, registered=library.registered)
+    stored = library.registered and algorithm == "direct" and task.out_of_place
+    return counts._replace(writes=counts.writes + stored)
 
 
 def _between_nodes(
@@ -376,7 +388,7 @@ def _primitives(
     load, store = rules.load_bytes_per_cycle, rules.store_bytes_per_cycle
     if load is None or store is None:
         return ()
-    counts = COUNTS[task.op, algorithm](ranks.count)
+    counts = _counts(library, task, algorithm, ranks)
     known = primitives_of(task.op, algorithm, ranks.count, out_of_place=task.out_of_place)
     each = known or (Primitive(counts.reads, counts.writes, counts.sent),)
     cycle = 1.0 / (node.gpu.clock.maximum * efficiency)

@@ -23,6 +23,13 @@ S/n:
     all_reduce      n2-n   1       2n2-n   n2      one_shot: all to every peer, added there
                                                    (n2: n squared)
     all_reduce      2n-2   2       2n-1    2n-1    two_shot: shards to their ranks, sums to all
+
+    between buffers that all ranks have registered, without copies:
+    all_reduce      n+1    2       n       n       switch: as above
+    all_reduce      2n-2   2       n       n       direct: a rank loads its shard from all, adds,
+                                                   and stores the sum at all
+    all_gather      n-1    1       1       n-1     direct: loaded once, stored at every peer
+    reduce_scatter  n-1    1       n       1       direct: loads its shard from all, and adds
     ==============  =====  ======  ======  ======  ============================================
 
 Writes include those that arrive from peers. For all_reduce the count is confirmed by counters:
@@ -84,6 +91,25 @@ COUNTS: dict[tuple[str, str], Callable[[int], Counts]] = {
     ("reduce_scatter", "direct"): lambda n: Counts(n - 1, 1, 2 * n - 1, n),
     ("all_to_all", "direct"): lambda n: Counts(n - 1, 1, 2 * n - 1, 2 * n - 1),
 }
+
+#: What differs where all ranks have registered their buffers.
+REGISTERED: dict[tuple[str, str], Callable[[int], Counts]] = {
+    ("all_reduce", "switch"): lambda n: Counts(n + 1, 2, n, n),
+    ("all_reduce", "direct"): lambda n: Counts(2 * n - 2, 2, n, n),
+    ("all_gather", "direct"): lambda n: Counts(n - 1, 1, 1, n - 1),
+    ("reduce_scatter", "direct"): lambda n: Counts(n - 1, 1, n, 1),
+}
+
+
+def counts_of(op: str, algorithm: str, ranks: int, *, registered: bool = False) -> Counts:
+    """What *algorithm* sends, reads and writes among *ranks*; *registered*: between buffers that
+    all of them know, so that nothing is copied into or out of buffers of the library.
+
+    Raises KeyError for an algorithm that the operation does not have.
+    """
+    known = REGISTERED.get((op, algorithm)) if registered else None
+    return (known or COUNTS[op, algorithm])(ranks)
+
 
 _SEND = Primitive(1, 1, 1)
 _COPY_SEND = Primitive(1, 2, 1)  # to the next rank and, out of place, to its own output

@@ -247,6 +247,9 @@ class CollectiveLibrary(Hardware):
         ],
     ]
     """what it chooses from, by its own estimate"""
+    registered: bool = False
+    """all ranks know each other's buffers, and kernels load and store there: nothing is copied into
+    or out of buffers of the library"""
     rings: Parts | None = None
     """rings at once, where links make several; left out: all of them"""
     switch_reduction: SwitchReduction | None = None

@@ -19,6 +19,7 @@ from c3sim.spec.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
 MIB = 1 << 20
+PLAIN = "a switch that does not multiply"
 S = 512 * MIB
 
 
@@ -64,6 +65,37 @@ def test_bytes_by_algorithm(op: str, algorithm: str, sent: int, reads: int, writ
     assert sum(amount for _, amount in found.paths) == pytest.approx(
         1.0
     )  # the simple protocol adds nothing
+
+
+@pytest.mark.parametrize(
+    ("op", "node", "sent", "reads", "writes"),
+    [
+        # In eighths (or halves) of S. Loaded once and stored at seven peers: seven arrive.
+        ("all_gather", PLAIN, 7, 1, 7),
+        # Each of the eight parts here is loaded once, by the rank that adds it; one sum is written.
+        ("reduce_scatter", PLAIN, 7, 8, 1),
+        # Both; the sum of each part is stored at all, here as well.
+        ("all_reduce", PLAIN, 14, 8, 8),
+        ("all_reduce", "h200-2", 2, 2, 2),
+        # The switch loads every part once, and stores every sum once: no copies beside that.
+        ("all_reduce", "h200-8", 9, 8, 8),
+    ],
+)
+def test_between_registered_buffers_nothing_is_copied(
+    op: str, node: str, sent: int, reads: int, writes: int
+) -> None:
+    on = load_hardware("h200-8" if node == PLAIN else node).node
+    if node == PLAIN:
+        links = on.links.model_copy(update={"multicast": False, "reduction": False})
+        on = on.model_copy(update={"links": links})
+    found, part = plan(op, node=on, backend="nccl_symmetric"), S / on.gpus
+    assert found.algorithm == ("switch" if node == "h200-8" else "direct")
+    assert found.sent == pytest.approx(sent * part)
+    assert found.reads * found.sent == pytest.approx(reads * part)
+    assert found.writes * found.sent == pytest.approx(writes * part)
+    if op == "all_gather":  # its own part too
+        own = plan(op, node=on, backend="nccl_symmetric", out_of_place=True)
+        assert own.writes * own.sent == pytest.approx((writes + 1) * part)
 
 
 def test_an_all_to_all_has_a_round_for_every_peer() -> None:
