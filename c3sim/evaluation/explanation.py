@@ -4,7 +4,7 @@ The run is repeated with kinds of sharing taken away (each task gets, say, the m
 With T(S) the time of a task where the kinds S are shared, n kinds in all::
 
     share of k = mean over the orders of all kinds of T(S + k) - T(S), S: the kinds before k
-    T - T0 = sum over k of share of k + dependencies + left over
+    T - T0 = sum over k of share of k + dependencies + queue + awaited tiles + left over
 
 Two kinds that hide each other, or that are worse together than apart, share that effect evenly, so
 nothing of it is left over (Shapley values). The mean is exact: every subset of the kinds that
@@ -14,6 +14,9 @@ from the whole run and from the run that shares only it::
     compute_units  its share, less order
     order          the part of it before the first workgroup got room: queueing, launch
     dependencies   the later start behind other tasks with no sharing at all
+    queue          the part of it that goes where each stream has a hardware queue of its own
+    awaited_tiles  with no sharing at all: the longer run of a kernel whose tiles wait inside for
+                   those of others
     ranks          that ranks begin by themselves, not in step (only where they do)
     left over      a different length with no sharing at all: work that was done ahead, operands
                    that the task before left in a cache, kinds that matter only together
@@ -103,6 +106,11 @@ def _why(workload: Workload, name: str, run: Run, cause: str) -> str:
     """The other tasks that a large cause comes from."""
     if cause == "dependencies":
         return f"it follows {_listed(_predecessors(workload, name))}"
+    if cause == AWAITED:
+        awaited = [*workload.tasks[name].awaited]
+        return f"its workgroups hold their places until tiles of {_listed(awaited)} end"
+    if cause == QUEUE:
+        return "the kernel in front of it in its hardware queue waits for what it depends on"
     task = run.task(name)
     others = {other: run.task(other) for other in workload.tasks if other != name}
     if cause == "order":
@@ -134,6 +142,8 @@ def _listed(names: list[str]) -> str:
 CAUSES = ("order", *SHARING, "dependencies")
 # Beside the kinds of sharing, of workloads whose ranks are not released by one event.
 RANKS = "ranks"
+# Of workloads whose streams share hardware queues, or whose kernels wait inside.
+QUEUE, AWAITED = "queue", "awaited_tiles"
 
 # Kinds that are shared -> the run in which only they are.
 Runs = Mapping[frozenset[str], Run]
@@ -283,10 +293,11 @@ def explain_run(
     kinds = (*kinds_of(workload), *[RANKS] * (workload.host.release != "event"))
     whole = frozenset(kinds)
     runs, matter = _runs(node, workload, kinds, progress)
+    free = _without_waits(node, _in_step(workload), frozenset(kinds) - {RANKS})
     tasks = {}
     for name in workload.tasks:
         alone, run = isolated(node, workload, name), best.run.task(name)
-        causes = _causes(name, runs, kinds, matter, alone)
+        causes = _causes(name, runs, free, kinds, matter, alone)
         left_over = run.end - alone.end - sum(causes.values())
         tasks[name] = TaskExplanation(
             isolated_s=alone.end,
@@ -297,8 +308,7 @@ def explain_run(
             waited_for_ranks_s=run.waited,
             reasons=reasons(workload, name, best.run, alone.end, causes, left_over),
         )
-    serial = sum(isolated(node, workload, name).end for name in workload.tasks)
-    lost = losses(node, workload, best.run.end, pair=pair, serial=serial)
+    lost = _lost(node, workload, best.run, pair)
     return Explanation(
         workload=workload.name,
         node=node.name,
@@ -313,6 +323,11 @@ def explain_run(
     )
 
 
+def _lost(node: Node, workload: Workload, run: Run, pair: Workload | None) -> Losses | None:
+    serial = sum(isolated(node, workload, name).end for name in workload.tasks)
+    return losses(node, workload, run.end, pair=pair, serial=serial)
+
+
 def figures_of_run(run: Run, workload: Workload) -> dict[str, float]:
     """Seconds of the whole *run*, of exposed communication, and of each operator class."""
     classes = busy_and_exposed(run, classes_of(workload))
@@ -324,9 +339,7 @@ def _runs(
     node: Node, workload: Workload, kinds: Sequence[str], progress: Progress | None
 ) -> tuple[Runs, tuple[str, ...]]:
     """The runs that a split needs, and the kinds of sharing that matter to some task."""
-    in_step = workload.model_copy(
-        update={"host": workload.host.model_copy(update={"release": "event", "jitter": 0.0})}
-    )
+    in_step = _in_step(workload)
     sharing = frozenset(kinds) - {RANKS}
 
     def run(shared: frozenset[str]) -> Run:
@@ -339,14 +352,60 @@ def _runs(
     return runs_of_kinds(run, ends, kinds, progress)
 
 
+def _in_step(workload: Workload) -> Workload:
+    return _with_host(workload, release="event", jitter=0.0)
+
+
+def _with_host(workload: Workload, **update: object) -> Workload:
+    """*workload* with other fields of its host."""
+    return workload.model_copy(update={"host": workload.host.model_copy(update=update)})
+
+
+def _without_waits(node: Node, workload: Workload, private: frozenset[str]) -> dict[str, Run]:
+    """Runs that share nothing: with a queue for each stream, where streams share queues, and
+    without waits inside kernels, where there are any.
+    """
+    found = {}
+    if workload.host.queues is not None:
+        found[QUEUE] = run_once(node, _with_host(workload, queues=None), private)
+    if any(task.awaited for task in workload.tasks.values()):
+        tasks = {
+            name: task.model_copy(update={"awaits": ()}) if task.awaited else task
+            for name, task in workload.tasks.items()
+        }
+        found[AWAITED] = run_once(node, workload.model_copy(update={"tasks": tasks}), private)
+    return found
+
+
+def _waits(
+    name: str, run: TaskRun, free: Mapping[str, Run], causes: Mapping[str, float]
+) -> dict[str, float]:
+    """Seconds that task *name* waits in its queue, of those behind others in *causes*, and inside;
+    *run*: it with nothing shared, *free*: without these waits.
+    """
+    found = {}
+    if QUEUE in free:
+        found[QUEUE] = run.start - free[QUEUE].task(name).start
+        found["dependencies"] = causes["dependencies"] - found[QUEUE]
+    if AWAITED in free:
+        own = free[AWAITED].task(name)
+        found[AWAITED] = (run.end - run.start) - (own.end - own.start)
+    return found
+
+
 def _end(run: Run, name: str) -> float:
     return run.task(name).end
 
 
 def _causes(
-    name: str, runs: Runs, kinds: Sequence[str], matter: Sequence[str], alone: TaskRun
+    name: str,
+    runs: Runs,
+    free: Mapping[str, Run],
+    kinds: Sequence[str],
+    matter: Sequence[str],
+    alone: TaskRun,
 ) -> dict[str, float]:
-    """Seconds per cause of task *name*."""
+    """Seconds per cause of task *name*; *free*: runs without its waits."""
     whole = frozenset(kinds)
     shares = dict.fromkeys(("order", *kinds, "dependencies"), 0.0)
     shares |= shapley(matter, lambda shared: _end(runs[shared], name))
@@ -355,4 +414,4 @@ def _causes(
     shares["order"] = min(max(waited, 0.0), max(shares["compute_units"], 0.0))
     shares["compute_units"] -= shares["order"]
     shares["dependencies"] = runs[NONE].task(name).start - alone.start
-    return shares
+    return shares | _waits(name, runs[NONE].task(name), free, shares)

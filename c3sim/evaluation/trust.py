@@ -38,7 +38,7 @@ from c3sim.spec.reading import library
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.units import format_si
 from c3sim.spec.workload import Task, Workload
-from c3sim.tasks.kind import Conditions
+from c3sim.tasks.kind import ENGINES, Conditions
 from c3sim.tasks.plan import kind_of
 
 # condition -> (least, greatest); by the data type, operation or kind of task
@@ -120,13 +120,25 @@ def work_of(node: Node, workload: Workload) -> Work:
     found: Work = {}
     for task in workload.tasks.values():
         asked = conditions(node, task)
-        by = " on DMA engines" if asked and asked.owner == "gpu.dma_engines" else ""
-        ends = found.setdefault(f"{asked.family}{by}" if asked else task.kind, {})
+        ends = found.setdefault(
+            f"{asked.family}{_carrier(node, asked)}" if asked else task.kind, {}
+        )
         for name, value in asked.values.items() if asked else ():
             if name != "channels":
                 low, high = ends.get(name, (value, value))
                 ends[name] = (min(low, value), max(high, value))
     return found
+
+
+def _carrier(node: Node, asked: Conditions) -> str:
+    """What follows the family of a kind of work: DMA engines, or a library of collectives that is
+    not the node's first.
+    """
+    if asked.owner == ENGINES:
+        return " on DMA engines"
+    of, _, name = asked.owner.partition(".")
+    first = next(iter(node.collective_libraries), name)
+    return f" by {name}" if of == "collective_libraries" and name != first else ""
 
 
 def nearest(node: Node, workload: Workload) -> str:

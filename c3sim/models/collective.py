@@ -64,8 +64,7 @@ def plan_phase(
     group = span.inside if span.inside != whole.inside and level != "rail" else None
     ranks = ranks_of(span, level, algorithm)
     library = node.collective_library(task.backend)
-    wire = library.protocols[protocol]
-    counts = _counts(library, task, algorithm, ranks)
+    wire, counts = library.protocols[protocol], _counts(library, task, algorithm, ranks)
     sent = counts.sent * (task.size / ranks.count)
     channels, evenness, in_turn = _dealt(node, task, algorithm, protocol, ranks, sent)
     paths, lanes, link_rate = _links(node, task, wire, ranks, algorithm, group)

@@ -9,7 +9,7 @@ from c3sim.evaluation.explanation import CAUSES
 from c3sim.evaluation.shares import shapley
 from c3sim.models.capacity import SHARING
 from c3sim.spec.reading.library import names
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
@@ -158,3 +158,41 @@ def test_a_workload_of_operators_is_told_by_class() -> None:
     assert set(parts) == {"wall", "exposed", "normalisation", "attention", "communication"}
     for part in parts.values():
         assert part.unshared_s + sum(part.causes_s.values()) == pytest.approx(part.time_s)
+
+
+def test_a_kernel_that_waits_inside_says_so_and_for_whom():
+    """The second product ends at least its last tiles behind the first one; alone it takes a
+    quarter as long. Nothing is left over.
+    """
+    product = {"kind": "gemm", "m": 8192, "n": 4096}
+    first = {**product, "k": 8192, "stream": "one"}
+    second = {**product, "k": 2048, "stream": "two", "awaits": ["first"]}
+    content = {"schema": 1, "name": "w", "tasks": {"first": first, "second": second}}
+    tasks = c3sim.explain(parse_workload(content), node="h200-1").tasks
+    found, leading = tasks["second"], tasks["first"].isolated_s
+    assert leading - found.isolated_s < found.causes_s["awaited_tiles"] < leading
+    assert abs(found.left_over) < 0.001
+    assert any("until tiles of first end" in text for text in found.reasons)
+    assert tasks["first"].causes_s["awaited_tiles"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_stands_behind_a_waiting_kernel_of_another_stream_waits_in_its_queue():
+    """In one queue the third waits for the second, which waits for the first; of the second that is
+    a dependency.
+    """
+    kernel = {"kind": "kernel", "time": "20 us", "read": "1 MiB", "flops": 0}
+    tasks = {
+        "first": {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "stream": "a"},
+        "second": {**kernel, "stream": "b", "after": ["first"]},
+        "third": {**kernel, "stream": "c", "workgroups": 8},
+    }
+    content = {"schema": 1, "name": "w", "tasks": tasks, "host": {"queues": 1}}
+    found = c3sim.explain(parse_workload(content), node="h200-1").tasks
+    first = found["first"].time_s
+    assert found["third"].causes_s["queue"] == pytest.approx(first, rel=0.05)
+    assert found["third"].causes_s["dependencies"] == pytest.approx(0.0, abs=1e-6)
+    assert found["second"].causes_s["queue"] == pytest.approx(0.0, abs=1e-6)
+    assert found["second"].causes_s["dependencies"] == pytest.approx(first, rel=0.05)
+    assert any("hardware queue" in text for text in found["third"].reasons)
+    without = c3sim.explain(parse_workload({**content, "host": {}}), node="h200-1").tasks
+    assert "queue" not in without["third"].causes_s

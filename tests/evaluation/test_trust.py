@@ -108,6 +108,16 @@ def test_changed_hardware_is_as_far_as_its_octaves(known):
     assert "; hardware nobody measured: 2 times links.bandwidth; 1 octaves away: so far" in line
 
 
+def test_a_library_that_no_run_used_is_named():
+    """Of NCCL's kernels on symmetric memory none was compared; of its others 72 pairs were."""
+    node = load_hardware("h200-2").node
+    tasks = {"gemm": GEMM, "gather": {**GATHER, "backend": "nccl_symmetric"}}
+    line = nearest(node, workload(**tasks))
+    assert "(there no all_gather by nccl_symmetric)" in line and "; 4 octaves away" in line
+    for usual in (GATHER, {**GATHER, "backend": "nccl"}):
+        assert "by nccl" not in nearest(node, workload(gemm=GEMM, gather=usual))
+
+
 def test_errors_are_counted_by_the_distance_to_another_suite():
     """From SMALL, 2^20 to 2^22 B, to LARGE, from 2^25 on, it is 5 octaves; back from 2^30 8."""
     far = errors_by_distance([SMALL, LARGE])

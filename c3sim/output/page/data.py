@@ -33,6 +33,8 @@ CAUSES = {
     "posts": "packets that workgroups post for engines",
     "ranks": "ranks that begin by themselves, not in step",
     "dependencies": "waited for tasks it depends on",
+    "queue": "waited in its hardware queue behind a kernel that waits",
+    "awaited_tiles": "its workgroups held their places until tiles of other kernels ended",
     "left_over": "interaction of causes: they hide each other, or add up to more than their parts",
 }
 
