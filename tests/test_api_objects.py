@@ -197,8 +197,10 @@ def test_the_other_questions_from_python(tmp_path):
     assert {"knob", "gain", "low", "high", "verdict"} <= {*advised} and "order" in {*advised.knob}
 
 
-def test_what_changed_prints_as_the_table_of_the_command():
-    """A print of 60 tasks is a screen, not a page of numbers."""
+def test_what_changed_prints_as_the_table_of_the_command(monkeypatch):
+    """In a notebook too, where rich would show it at once, and with colours."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     before, after = (c3sim.run(PAIR, strategy=name) for name in ("sp", "conccl"))
     text = str(c3sim.diff(before, after)).splitlines()
     assert text[0] == f"against: {PAIR}: sp -> conccl"

@@ -60,7 +60,8 @@ def text(what: Told) -> str:
 
     lines = io.StringIO()
     for part in tables_of(what):
-        show(part, Console(file=lines, width=PIPE))
+        plain = Console(file=lines, width=PIPE, color_system=None, force_jupyter=False)
+        show(part, plain)
     return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
 
 
