@@ -101,7 +101,7 @@ def saved_run(path: str) -> dict[str, Any]:
         raise InputError(message, "", path)
     try:
         found = of_runs(data, data)
-        times = {name: each.after or 0.0 for name, each in found.items()}
+        times = {n: 0.0 if each.after is None else each.after for n, each in found.items()}
         sound = times[WALL] > 0.0 <= min(times.values())
         sound &= all(math.isfinite(part) for each in found.values() for part in each.parts.values())
     except KeyError as error:

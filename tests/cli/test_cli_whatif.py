@@ -82,6 +82,7 @@ def test_compare_and_explain_against(cli, few_draws):
         ("list.json", "list.json: given: does not say what was run"),
         ("deep.json", "deep.json: is not JSON"),
         ("huge.json", "huge.json: is no saved run; save one by: c3sim run ... --json (its times"),
+        ("empty.json", "empty.json: is no saved run; save one by: c3sim run ... --json (its times"),
     ],
 )
 def test_a_mistake_is_one_line(cli, empty, text, said):
@@ -95,6 +96,8 @@ def test_a_mistake_is_one_line(cli, empty, text, said):
     (empty / "number.json").write_text(json.dumps({**times, "given": numbered}))
     times["tasks"] = {"gemm": {**whole, "slower_s": 10**400}}  # no float is so large
     (empty / "huge.json").write_text(json.dumps(times))
+    times["tasks"] = {"gemm": {**whole, "time_s": [], "slower_s": 0.0}}
+    (empty / "empty.json").write_text(json.dumps(times))
     commands = [("run", "gemm-alone", "--against", text)]
     commands += [("diff", text, text)] if text == "deep.json" else []
     for command in commands:
