@@ -44,6 +44,7 @@ def calibrate(
       c3sim calibrate mine.yaml --data runs/ --write  change the files in place
     """
     from datetime import UTC, datetime
+    from functools import partial
 
     from c3sim.cli.progress import progress
     from c3sim.validation.compare.effort import effort_of_lines, own_files
@@ -54,9 +55,7 @@ def calibrate(
     own, agree = own_files(data or []), agreeing(yes)
     agree(effort_of_lines(own, 0.0, jobs=1))
     with progress() as tell:
-        tell("reading records", 0, 1)
-        records = load(data or [])
-        tell("reading records", 1, 1)
+        records = load(data or [], told=partial(tell, "files of records"))
         found: Any = fit_groups(
             node,
             records,

@@ -11,6 +11,7 @@ import socket
 import tempfile
 import webbrowser
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
@@ -127,13 +128,15 @@ REFUSED = b"403: this needs the link that c3sim lab printed; it carries the toke
 class Guard:
     """Lets requests and sockets through to *app* that have the *token*, in the link or in the
     cookie that the link leaves behind. Any other one is answered with 403, and so is one that was
-    sent to another name than the loopback address or by the page of another site.
+    sent to another name than the loopback address or by the page of another site. Pages are made
+    one after the other: of a hundred asked for at once the first does not wait for all.
     """
 
     def __init__(self, app: Asgi, *, token: str, port: int) -> None:
         self.app, self.token = app, token
         self.cookie = f"c3sim-lab-{port}"
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.turn = asyncio.Lock()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -148,13 +151,19 @@ class Guard:
             await self._refuse(scope, send)
             return
 
-        async def answer(message: Message) -> None:
-            if in_link and message["type"] == "http.response.start":
-                kept = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
-                message["headers"] = [*message["headers"], (b"set-cookie", kept.encode())]
-            await send(message)
+        async with AsyncExitStack() as turn:
+            if scope["type"] == "http" and scope["path"] == "/":
+                await turn.enter_async_context(self.turn)
 
-        await self.app(scope, receive, answer)
+            async def answer(message: Message) -> None:
+                if in_link and message["type"] == "http.response.start":
+                    kept = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
+                    message["headers"] = [*message["headers"], (b"set-cookie", kept.encode())]
+                if message["type"] == "http.response.body":
+                    await turn.aclose()  # made; nobody waits until it is read
+                await send(message)
+
+            await self.app(scope, receive, answer)
 
     def _of_cookie(self, text: str) -> str:
         found = SimpleCookie(text).get(self.cookie)

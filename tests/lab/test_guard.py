@@ -21,7 +21,7 @@ def answer(kind="http", query=b"", headers=(HOME,)):
         sent.append(message)
 
     guard = Guard(behind, token=TOKEN, port=PORT)
-    scope = {"type": kind, "query_string": query, "headers": list(headers)}
+    scope = {"type": kind, "path": "/", "query_string": query, "headers": list(headers)}
     asyncio.run(guard(scope, None, send))
     return sent[0]
 
@@ -50,3 +50,31 @@ def test_the_link_opens_it_and_leaves_a_cookie():
 def test_anybody_else_is_refused(query, headers):
     assert answer(query=query, headers=headers)["status"] == 403
     assert answer("websocket", query, headers)["type"] == "websocket.close"
+
+
+def test_the_first_of_many_pages_does_not_wait_for_all_nor_for_a_slow_reader():
+    """What is made in steps, each of which lets others go on, went in step: a hundred pages asked
+    for at once were all answered after the last was made.
+    """
+    told = []
+
+    async def steps(scope, receive, send):
+        for _ in range(4):
+            told.append("step")
+            await asyncio.sleep(0)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"page"})
+
+    async def send(message):
+        if message["type"] == "http.response.body":
+            told.append("page")
+            await asyncio.sleep(0.01)  # until it is read
+
+    async def both():
+        guard = Guard(steps, token=TOKEN, port=PORT)
+        scope = {"type": "http", "path": "/", "query_string": b"token=right", "headers": [HOME]}
+        await asyncio.gather(guard(scope, None, send), guard(scope, None, send))
+        told.append("read")
+
+    asyncio.run(both())
+    assert told == [*["step"] * 4, "page"] * 2 + ["read"]

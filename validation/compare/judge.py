@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
@@ -39,15 +40,14 @@ def verdict_of(
     tell = progress or (lambda *_: None)
     own = own_files(files)
     agree(effort_of_lines(own, PREDICT_S, jobs))
-    tell("reading records", 0, 1)  # seconds, of which nothing else is to be seen
-    records = _of_suite(load(files, suite), suite)
-    tell("reading records", 1, 1)
+    records = _of_suite(load(files, suite, partial(tell, "files of records")), suite)
     nodes = nodes_for(records, node, changes)
     if own:
         added = merge(_of_suite(load(own), suite, of_many=True))
         specs = {name: loaded.node for name, loaded in nodes.items()}
         agree(effort_of_measurements(added, specs, jobs))
     done, total = 0, len(merge(records))
+    tell("records", done, total)
 
     def advance(count: int) -> None:
         nonlocal done

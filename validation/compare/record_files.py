@@ -10,7 +10,8 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from c3sim.errors import InputError
@@ -83,24 +84,42 @@ def are_packaged(paths: Sequence[str | Path]) -> bool:
     return all(Path(path).resolve().is_relative_to(PACKAGED.resolve()) for path in paths)
 
 
-def load(paths: Sequence[str | Path] = (), suite: str = "") -> list[Record]:
+Told = Callable[[int, int], None]  # how many files are read, of how many
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who hears of files that are read; all are alike to what keeps records."""
+
+    told: Told | None = field(default=None, compare=False)
+
+
+def load(
+    paths: Sequence[str | Path] = (),
+    suite: str = "",
+    told: Callable[[int, int], None] | None = None,
+) -> list[Record]:
     """Every record of *paths* (see :func:`record_files`); of the packaged ones, of *suite* alone if
-    it is given and has any. Raises InputError or InputErrors.
+    it is given and has any. *told* hears of files that are read. Raises InputError or InputErrors.
     """
     files, read = record_files(paths), _others if paths else _packaged
     alone = suite and not paths
     if alone and _packaged.cache_info().currsize == 0:
-        found = [each for each in load_records(*files, naming=suite) if each.suite == suite]
+        named = load_records(*files, naming=suite, told=told)
+        found = [each for each in named if each.suite == suite]
         if found:
             return found
     stats = [file.stat() for file in files]
-    known = read(tuple(files), tuple((each.st_mtime_ns, each.st_size) for each in stats))
+    changed = tuple((each.st_mtime_ns, each.st_size) for each in stats)
+    known = read(tuple(files), changed, Reader(told))
     return [each for each in known if alone and each.suite == suite] or list(known)
 
 
-def _read(files: tuple[Path, ...], changed: tuple[tuple[int, int], ...]) -> tuple[Record, ...]:
+def _read(
+    files: tuple[Path, ...], changed: tuple[tuple[int, int], ...], reader: Reader
+) -> tuple[Record, ...]:
     """The records of *files*, read once while their times of change and sizes stay *changed*."""
-    return tuple(load_records(*files))
+    return tuple(load_records(*files, told=reader.told))
 
 
 _packaged = functools.lru_cache(maxsize=1)(_read)  # seconds of reading, which no others replace

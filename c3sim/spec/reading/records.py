@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,16 +25,18 @@ FRAMEWORKS = "validation/frameworks/"  # in the source of records of loops
 GATHER = "all_gather"
 
 
-def load_records(*files: str | Path, naming: str = "") -> list[Record]:
+def load_records(
+    *files: str | Path, naming: str = "", told: Callable[[int, int], None] | None = None
+) -> list[Record]:
     """Every record of *files*, in order; blank lines are skipped, and lines without *naming* in
-    quotes if it is given.
+    quotes if it is given. *told* hears how many files are read, of how many.
 
     Raises InputErrors for what is wrong in any line: broken or truncated JSON, fields, units, an
     ``id`` that does not belong to the conditions, one id with two roles, a file without records.
     """
     errors: list[InputError] = []
     records: list[tuple[Record, str, int]] = []
-    for name in files:
+    for done, name in enumerate(files, 1):
         shown = display(Path(name))
         lines = enumerate(read_text(Path(name), LARGEST_DATA).split("\n"), 1)
         filled = [(number, line) for number, line in lines if line.strip()]
@@ -48,6 +50,8 @@ def load_records(*files: str | Path, naming: str = "") -> list[Record]:
                 records.append((parse_record(line, shown, number), shown, number))
             except InputErrors as wrong:
                 errors += wrong.errors
+        if told is not None:
+            told(done, len(files))
     errors += _two_roles(records)
     raise_all(errors)
     return [record for record, _, _ in records]
