@@ -22,6 +22,7 @@ from steps import steps
 import c3sim
 from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.strategies.table import candidates_of
 from c3sim.importers import find_target, import_file
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
@@ -65,6 +66,14 @@ def side_by_side(workgroups: int, **fields: Any) -> Callable[[int, Path], Work]:
 def noted(count: int, _: Path) -> Work:
     workload = parse_workload(kernels(count, stream="s"))
     return lambda: evaluate_run(workload, TEACHING, "as_written")
+
+
+def rewritten(count: int, _: Path) -> Work:
+    """As many kernels beside a collective, in no streams: the strategy deals them out."""
+    gather = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
+    case = kernels(count)
+    workload = parse_workload({**case, "tasks": {**case["tasks"], "gather": gather}})
+    return lambda: candidates_of("conccl_rp", workload, TEACHING)
 
 
 def pieces(backend: str | None) -> Callable[[int, Path], Work]:
@@ -134,6 +143,7 @@ WORK: dict[str, Callable[[int, Path], Work]] = {
     "tasks side by side": side_by_side(16),
     "tasks that all have room": side_by_side(1, per_unit=32),
     "notes on tasks": noted,
+    "tasks under a strategy": rewritten,
     "pieces by kernels": pieces(None),
     "pieces by engines": pieces("dma"),
     "GPUs of a cluster": gpus,
