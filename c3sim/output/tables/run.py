@@ -411,16 +411,16 @@ def parts_lines(parts: Mapping[str, Mapping[str, Any]]) -> tuple[Table, str]:
 
 
 def parts_rows(parts: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Heads, and a row per part, from what it takes where nothing is shared to what it takes.
-    Causes that add nothing to any part have no column.
+    """Heads, and a row per part: what it takes, which narrow terminals show too, and what that is
+    made of. Causes that add nothing to any part have no column.
     """
     unit, length = time_unit(max((part["time_s"] for part in parts.values()), default=0.0))
     causes = dict.fromkeys(cause for part in parts.values() for cause in part["causes_s"])
     names = [f"+ {cause.replace('_', ' ')}" for cause in causes]
-    heads = ["part", f"nothing shared\n({unit})", *names, f"= together\n({unit})"]
+    heads = ["part", f"together\n({unit})", f"= nothing\nshared\n({unit})", *names]
     rows = []
     for name, part in parts.items():
         shares = [part["causes_s"].get(cause, 0.0) / length for cause in causes]
-        values = [part["unshared_s"] / length, *shares, part["time_s"] / length]
+        values = [part["time_s"] / length, part["unshared_s"] / length, *shares]
         rows.append([name, *(f"{value:z.3f}" for value in values)])
     return heads, rows

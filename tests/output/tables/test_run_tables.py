@@ -70,6 +70,21 @@ def test_explain_is_an_account_that_adds_up(explanation):
     assert "+ left over (not explained) -5.0 -0.062" in text
 
 
+def test_a_narrow_table_of_parts_shows_what_they_take():
+    """Eight causes are wider than a terminal; the whole and what nothing shares come first."""
+    causes = {f"cause of kind {number}": 0.001 for number in range(8)}
+    part = {"time_s": 0.1, "unshared_s": 0.092, "causes_s": causes}
+    heads, rows = tables.parts_rows({"wall": part})
+    assert [" ".join(head.split()) for head in heads[:3]] == [
+        "part",
+        "together (ms)",
+        "= nothing shared (ms)",
+    ]
+    assert rows == [["wall", "100.000", "92.000", *["1.000"] * 8]]
+    table, _ = tables.parts_lines({"wall": part})
+    assert any("wall 100.000 92.000" in line for line in lines(table, width=80))
+
+
 def test_explain_leaves_out_what_would_read_as_nothing(explanation):
     explanation["tasks"]["gemm"]["causes"] |= {"links": 0.0004, "memory_side_cache": -0.0006}
     text = "\n".join(lines(tables.explain_table(explanation)))
