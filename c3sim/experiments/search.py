@@ -8,9 +8,11 @@ as tried and is never on the front: the designs whose scores no other score beat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -266,11 +268,17 @@ def _tried(
     workers: Workers,
     watcher: Watcher | None,
 ) -> tuple[list[Settings], list[Row]]:
-    """Settings and rows of all designs; a design that is proposed again is not run again."""
+    """Settings and rows of all designs; a design that is proposed again is not run again. Where no
+    more designs than trials are possible, each is tried once.
+    """
     import optuna
 
-    optimiser = _optimiser(search, objectives)
     watcher = watcher or (lambda *_: None)
+    if every := _every(knobs, search.trials):
+        watcher(0, len(every), 0)
+        found = zip(every, in_order(work, every, workers), strict=True)
+        return [each[1] for each in every], [{**row, "strategy": each[0]} for each, row in found]
+    optimiser = _optimiser(search, objectives)
     settings: list[Settings] = []
     rows: list[Row] = []
     memory: dict[Design, Row] = {}
@@ -292,6 +300,17 @@ def _tried(
             rows.append({**row, "strategy": design[0]})
         watcher(len(rows), search.trials, sum(row["error"] is not None for row in rows))
     return settings, rows
+
+
+def _every(knobs: Sequence[Knob], most: int) -> list[Design]:
+    """All designs of *knobs*; none where they are more than *most*, or a knob is a range."""
+    if math.prod(len(knob.choices) or most + 1 for knob in knobs) > most:
+        return []
+    paths = [knob.path for knob in knobs if knob.path != "strategy"]
+    return [
+        (str(strategy), tuple(zip(paths, values, strict=True)))
+        for *values, strategy in product(*(knob.choices for knob in knobs))
+    ]
 
 
 def _optimiser(search: Search, objectives: Mapping[str, bool]) -> Any:

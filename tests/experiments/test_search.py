@@ -116,6 +116,17 @@ def test_designs_that_break_a_constraint_are_tried_and_never_best(tmp_path):
     assert broken["error"] == "constraint broken: hw.sdma.engines * hw.sdma.bandwidth >= 30 GB/s"
 
 
+def test_few_designs_are_tried_each_once(tmp_path):
+    """2 x 3 designs and 12 trials: nothing is left to chance, and nothing is tried twice."""
+    listed = STUDY.replace("{from: 1, to: 4}", "[1, 2]").replace(
+        "{from: 5 GB/s, to: 50 GB/s, log: true}", "[5 GB/s, 20 GB/s, 50 GB/s]"
+    )
+    only = listed.replace("    gpu.dies.dispatch: [work_conserving, strict_rotation]\n", "")
+    result = optimise(write(tmp_path, only), workers=Workers(jobs=1))
+    assert len(result.rows) == len({*result.settings}) == 6
+    assert len(optimise(write(tmp_path, only), trials=5, workers=Workers(jobs=1)).rows) == 5
+
+
 def test_the_search_may_have_strategies_of_its_own(tmp_path):
     text = STUDY.replace("[as_written]", "[base, conccl]").replace(
         "  knobs:\n", "  knobs:\n    strategy: [conccl]\n"
