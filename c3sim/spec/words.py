@@ -56,8 +56,10 @@ WORDS: dict[str, Word] = {
         output="fraction_of_ideal",
     ),
     "serial": Word("one task after the other: figure serial_s", output="serial_s"),
-    "fsdp": Word(_SHARDED),
-    "zero3": Word(_SHARDED),
+    "fsdp": Word(_SHARDED, value="dp_shard"),
+    "zero3": Word(_SHARDED, value="dp_shard"),
+    "tensor": Word("GPUs that share every layer: parallel.tp of an iteration", value="tp"),
+    "tensor_parallel": Word("GPUs that share every layer: parallel.tp", value="tp"),
     "mall": Word(_CACHE, "gpu.memory_side_cache"),
     "infinity_cache": Word(_CACHE, "gpu.memory_side_cache"),
     "sm": Word(_UNITS, "gpu.compute_units"),
@@ -103,10 +105,11 @@ def unknown(what: str, name: object, allowed: Iterable[object]) -> str:
     allowed if there is neither.
     """
     options = [str(option) for option in allowed]
-    near = difflib.get_close_matches(str(name), options, n=1)
     known = word(name)
+    meant = alias(str(name), "value", options)
+    near = [meant] if meant != str(name) else difflib.get_close_matches(str(name), options, n=1)
     hints = [f"did you mean {near[0]!r}?"] if near else []
-    hints += [f"here that is {known.means}"] if known else []
+    hints += [f"here that is {known.means}"] if known and meant == str(name) else []
     return f"unknown {what} {str(name)!r}; " + (
         " ".join(hints) or "allowed: " + (", ".join(options) or "none")
     )

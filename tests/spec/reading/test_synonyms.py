@@ -105,6 +105,14 @@ def test_values_of_fields_by_words():
     assert copy.executor == "dma"
 
 
+@pytest.mark.parametrize(("name", "meant"), [("fsdp", "dp_shard"), ("tensor", "tp")])
+def test_a_word_in_place_of_a_field_is_answered_by_that_field(name, meant):
+    """Not by what the word may mean elsewhere, as the pair of FSDP."""
+    with pytest.raises(c3sim.InputError) as caught:
+        c3sim.run("llama3-8b-training", set={"parallel": {name: 4}})
+    assert str(caught.value).endswith(f"unknown field {name!r}; did you mean {meant!r}?")
+
+
 def test_a_name_that_is_there_is_never_an_alias():
     assert alias("dma", "value", ["dma", "kernel"]) == "dma"
     assert alias("sdma", "value", ["kernel"]) == "sdma"
