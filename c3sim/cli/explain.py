@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
 
 from c3sim.cli.against import Against, Given, band_between, other_of
 from c3sim.cli.consent import Yes, agree_to_run, agreeing
@@ -23,6 +25,9 @@ def explain(
     strategy: StrategyName = "as_written",
     set_: Settings = None,
     against: Against = None,
+    full: Annotated[
+        bool, Option("--full", help="Of an iteration: all orders of causes, and what binds next.")
+    ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -30,17 +35,21 @@ def explain(
     exposed communication, and the time of each operator class.
 
     The run is repeated with kinds of sharing taken away. The share of a cause is its mean effect
-    over all orders in which the kinds can be added, so causes that interact share the effect.
+    over all orders in which the kinds can be added, so causes that interact share the effect. Of an
+    iteration it is the mean of being added first and last; what several do only together stands by
+    itself, unless --full shares it too.
 
     Then what binds the wall time, each task (among the others, and alone) and each operator class:
     the number of the node that the time follows most where it is moved, and the one that binds next
-    and from how many times on. Both are found by simulating with numbers moved.
+    (of an iteration with --full) and from how many times on. Both are found by simulating with
+    numbers moved.
 
     \b
     Examples:
       c3sim explain gemm-beside-all-gather
       c3sim explain gemm-beside-all-gather --strategy conccl
       c3sim explain llama3-8b-training --set 'tasks[kind=collective].channels=8'
+      c3sim explain llama3-70b-training --full
       c3sim explain gemm-beside-all-gather --set task.gather.channels=16 --json
       c3sim explain gemm-beside-all-gather --against links.bandwidth='60 GB/s'
     """
@@ -51,12 +60,14 @@ def explain(
     from c3sim.iterations.limits import results_behind
 
     plain, on = prepare(workload, node, changes)
-    agree_to_run(agreeing(yes), plain, on, results_behind(plain))
+    agree_to_run(agreeing(yes), plain, on, results_behind(plain, full=full))
     with progress() as tell:
-        found = explain_run(plain, node=on, strategy=strategy, limits=True, progress=tell)
+        found = explain_run(
+            plain, node=on, strategy=strategy, limits=True, full=full, progress=tell
+        )
         explanation = found.to_dict()
         given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
-        differences = _against(given, explanation, against, agreeing(yes), tell)
+        differences = _against(given, explanation, against, agreeing(yes), tell, full=full)
     if as_json:
         emit_json(explanation | ({"against": differences.to_dict()} if differences else {}))
     else:
@@ -78,6 +89,8 @@ def _against(
     texts: list[str] | None,
     agree: Callable[[Effort], None],
     tell: Progress,
+    *,
+    full: bool,
 ) -> Differences | None:
     """The change from the run that ``--against`` names, by the causes of both explanations."""
     if not texts:
@@ -88,7 +101,12 @@ def _against(
 
     other, _ = other_of(given, texts)
     before = explain_run(
-        other.workload, node=other.node, strategy=other.strategy, set=other.settings, progress=tell
+        other.workload,
+        node=other.node,
+        strategy=other.strategy,
+        set=other.settings,
+        full=full,
+        progress=tell,
     ).to_dict()
     band, draws = band_between(other, given, agree)
     times = of_explanations(before, explanation)

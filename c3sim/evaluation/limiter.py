@@ -32,6 +32,7 @@ STEP = 1.1  # how far a number is moved to see what follows it
 MOST = 16.0  # times as good; what binds still is said to bind up to there
 TURNS = 5  # of the bisection: the factor is known within MOST^(1/32), 9 %
 LEAST = 0.02  # the least part of a time that is called bound
+PAIR = 2  # numbers of a group that are moved one by one at once
 EQUAL = 0.02  # of the largest s: numbers this close bind together; the one named first is named
 
 #: Units of numbers that are better when they are larger; times are better when they are shorter.
@@ -53,7 +54,8 @@ Of = Callable[[Node], Times]
 #: Numbers that most long runs are bound by.
 CHIEF = (
     *("gpu.compute_units.flops_per_cycle.bf16", "gpu.compute_units.read_bandwidth"),
-    *("gpu.hbm.bandwidth", "gpu.clock.*", "gpu.gemm_libraries.*.operand_feed"),
+    *("gpu.hbm.bandwidth", "gpu.gemm_libraries.*.operand_feed"),
+    *("gpu.clock.maximum", "gpu.clock.power_limit", "gpu.clock.peak_power"),
     *("links.bandwidth", "scale_out.bandwidth", "collective_libraries.*.channels.bytes_per_cycle"),
     *("host.launch_time", "host_profiles.*.call_times.*", "host_profiles.*.launch_time"),
 )
@@ -100,7 +102,6 @@ def limits(
     """
     search = _Search(times, progress, chief)
     names = [name for name, time in search.at(node).items() if time > 0]
-    search.one = len(names) == 1
     moved = search.moved(node, names)
     found = {}
     for name in names:
@@ -186,7 +187,6 @@ class _Search:
         self._screened: dict[tuple[str, float], Mapping[str, Times]] = {}
         self._better: dict[tuple[str, float], Node] = {}
         self._moving: list[str] = []  # of few numbers, those that moved anything before
-        self.one = False  # one time alone is asked for
 
     def at(self, node: Node) -> Times:
         """Times of *node*."""
@@ -198,14 +198,15 @@ class _Search:
 
     def moved(self, node: Node, names: Sequence[str]) -> dict[str, Times]:
         """Part of each of the times *names* that follows each number; those that move none are left
-        out.
+        out, and of one time those in groups that it follows less than it does another number.
         """
+        one = len(names) == 1
         found: dict[str, Times] = {}
         paths = self._moving or candidates(node, self._chief)
         groups = [(group, self._most(node, group, names)) for group in _groups(paths)]
         best = 0.0
-        for group, most in sorted(groups, key=lambda each: -each[1]) if self.one else groups:
-            if not most or (self.one and most < best * (1 - EQUAL)):
+        for group, most in sorted(groups, key=lambda each: -each[1]) if one else groups:
+            if not most or (one and most < best * (1 - EQUAL)):
                 continue
             for path in group:
                 parts = self._parts(node, (path,), names)
@@ -216,8 +217,10 @@ class _Search:
         return {path: found[path] for path in paths if path in found}
 
     def _most(self, node: Node, group: Sequence[str], names: Sequence[str]) -> float:
-        """The largest part of a time that follows a *group*; of one number, any."""
-        if len(group) == 1 and not self.one:
+        """The largest part of a time that follows a *group*; of one number, any, and of a few where
+        time is short.
+        """
+        if len(names) > 1 and len(group) <= (PAIR if self._chief else 1):
             return 1.0
         return max(map(abs, self._parts(node, group, names).values()), default=0.0)
 
@@ -245,7 +248,8 @@ class _Search:
         key = path, factor
         if key not in self._screened:
             there = self._node(node, path, factor * STEP)  # where it has set in
-            self._screened[key] = self.moved(there, tuple(self.at(there)))
+            names = (name,) if self._chief else tuple(self.at(there))
+            self._screened[key] = self.moved(there, names)
         return _largest(self._screened[key], name, but=path)[0], factor
 
     def _follows(self, node: Node, path: str, name: str, factor: float) -> float:

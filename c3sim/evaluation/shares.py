@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 Kinds = frozenset[str]
 NONE: Kinds = frozenset()
 SAME = 1e-9  # relative; figures that differ by less are the same
+SEVERAL = "three_or_more"  # what no kind has a share in by its first and last contribution
 Of = TypeVar("Of")
 #: Called with what is being done, how many of it are done, and of how many.
 Progress = Callable[[str, int, int], None]
@@ -48,15 +49,17 @@ def parts_of(
     figures: Mapping[Kinds, Mapping[str, float]], kinds: Sequence[str], matter: Sequence[str]
 ) -> dict[str, Part]:
     """Every figure of the run that shares all *kinds*, split; *figures* of each run, by the kinds
-    that it shares: as :func:`runs_of_kinds` gives them. A figure that a run lacks is 0 there.
+    that it shares: as :func:`runs_of_kinds` gives them. A figure that a run lacks is 0 there. Where
+    not all orders of *matter* were run, by first and last contributions, and SEVERAL has the rest.
     """
+    every = all(each in figures for each in _subsets(matter))
     whole = frozenset(kinds)
 
     def part(name: str) -> Part:
         def at(shared: Kinds) -> float:
             return figures[shared].get(name, 0.0)
 
-        causes = shapley(matter, at)
+        causes = shapley(matter, at) if every else first_and_last(matter, kinds, at)
         return Part(
             time_s=at(whole),
             unshared_s=at(whole) - sum(causes.values()),
@@ -72,10 +75,13 @@ def runs_of_kinds(
     figures: Callable[[Of], Mapping[str, float]],
     kinds: Sequence[str],
     progress: Progress | None = None,
+    *,
+    orders: bool = True,
 ) -> tuple[dict[Kinds, Of], tuple[str, ...]]:
     """The runs that a split needs, by the kinds that they share, and the kinds that matter to some
-    figure: all kinds shared, none, each alone, all but one, every subset of those that matter.
-    *progress* hears of each; how many there are is known once the kinds that matter are.
+    figure: all kinds shared, none, each alone, all but one; for all *orders* every subset of those
+    that matter. *progress* hears of each; how many there are is known once the kinds that matter
+    are.
     """
     whole = frozenset(kinds)
     runs: dict[Kinds, Of] = {}
@@ -100,7 +106,8 @@ def runs_of_kinds(
     matter = tuple(
         kind for kind in kinds if differ(whole, whole - {kind}) or differ(NONE, frozenset({kind}))
     )
-    run_each(list(_subsets(matter)))
+    if orders:
+        run_each(list(_subsets(matter)))
     return runs, matter
 
 
@@ -112,6 +119,21 @@ def shapley(kinds: Sequence[str], time: Callable[[Kinds], float]) -> dict[str, f
             weight = _weight(len(before), len(kinds))
             shares[kind] += weight * (time(before | {kind}) - time(before))
     return shares
+
+
+def first_and_last(
+    matter: Sequence[str], kinds: Sequence[str], time: Callable[[Kinds], float]
+) -> dict[str, float]:
+    """The mean of what each of *matter* adds as the first and as the last of *kinds*: that over all
+    orders, where no three of them act together; SEVERAL has what they do not add up to.
+    """
+    whole = frozenset(kinds)
+    none, all_of_them = time(NONE), time(whole)
+    shares = {
+        kind: (time(frozenset({kind})) - none + all_of_them - time(whole - {kind})) / 2
+        for kind in matter
+    }
+    return shares | {SEVERAL: all_of_them - none - sum(shares.values())}
 
 
 def _subsets(kinds: Sequence[str]) -> Iterator[Kinds]:

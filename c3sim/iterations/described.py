@@ -14,7 +14,7 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.notes import PAST_IDEAL
-from c3sim.evaluation.shares import SAME, Progress, parts_of, runs_of_kinds
+from c3sim.evaluation.shares import SAME, SEVERAL, Progress, parts_of, runs_of_kinds
 from c3sim.evaluation.strategies.rewrites import baseline, collectives, movable
 from c3sim.evaluation.strategies.table import (
     STRATEGIES,
@@ -45,6 +45,11 @@ from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
 from c3sim.tasks.plan import kind_of
+
+TOGETHER = (
+    "each kind of sharing is the mean of what it adds first and last; three or more: what so many"
+    " add only together (--full shares it among them)"
+)
 
 
 def subject(name_or_path: str | Path, node: Node | None = None) -> Workload:
@@ -159,12 +164,19 @@ def written_out(workload: Workload, node: Node, strategy: str) -> Workload:
 
 
 def explain(
-    workload: Workload, node: Node, strategy: str, progress: Progress | None = None
+    workload: Workload,
+    node: Node,
+    strategy: str,
+    progress: Progress | None = None,
+    *,
+    full: bool = True,
 ) -> Explanation:
-    """As :func:`c3sim.evaluation.explanation.explain_run`, of a description too."""
+    """As :func:`c3sim.evaluation.explanation.explain_run`, of a description too, of which *full*
+    asks for all orders.
+    """
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
-        return explain_described(workload, node, strategy, progress)
+        return explain_described(workload, node, strategy, progress, full=full)
     best, pair = best_candidate(strategy, workload, node), whole_of(workload, node, strategy)
     found = explain_run(best, node, strategy, progress, pair=pair)
     said = evaluate_run(workload, node, strategy, stretched=False).notes
@@ -173,10 +185,16 @@ def explain(
 
 
 def explain_described(
-    workload: Described, node: Node, strategy: str, progress: Progress | None = None
+    workload: Described,
+    node: Node,
+    strategy: str,
+    progress: Progress | None = None,
+    *,
+    full: bool = True,
 ) -> Explanation:
     """Its wall time, exposed communication and operator classes, by kind of sharing; tasks, of
-    which there are many, are left out. *progress* hears of the runs.
+    which there are many, are left out. *progress* hears of the runs. *full*: over all orders of the
+    kinds, else by the first and last contribution of each.
     """
     measured = _measured(workload, node, strategy)
     kinds = _felt(measured.sample, node)
@@ -185,7 +203,7 @@ def explain_described(
         every = SHARING if len(shared) < 2 < len(kinds) else kinds  # run by _felt
         return measured.sharing(frozenset(every) - shared)
 
-    runs, matter = runs_of_kinds(run, _figures, kinds, progress)
+    runs, matter = runs_of_kinds(run, _figures, kinds, progress, orders=full)
     parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, kinds, matter)
     none = dict.fromkeys(SHARING, 0.0)
     parts = {
@@ -198,6 +216,7 @@ def explain_described(
         wall_s=measured.numbers.wall,
         tasks={},
         parts=parts,
+        notes=(TOGETHER,) if SEVERAL in parts["wall"].causes_s else (),
     )
 
 

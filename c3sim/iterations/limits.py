@@ -18,8 +18,8 @@ from c3sim.spec.workload import Workload
 TASKS = 12  # of more, each by itself is too much to read
 #: Results that take as long as an explanation: for each task, whose limits are looked for one by
 #: one (six workloads of 1 to 7 tasks took 0.6 to 1.1 times that); of many tasks; of an iteration,
-#: whose sides are not run again.
-OF_TASK, OF_MANY, OF_STEP = 200, 60, 30
+#: whose sides are not run again, and of one in full.
+OF_TASK, OF_MANY, OF_STEP, OF_WHOLE_STEP = 200, 60, 12, 24
 SHORT_S = 0.05  # estimated time of one result: what takes no longer is searched whole by ``run``
 WALL = "wall"
 #: Parts of a machine -> numbers that are moved together where single ones take too long.
@@ -31,22 +31,31 @@ PARTS = {
 
 
 def limits_of(
-    workload: Workload, node: Node, strategy: str, progress: Progress | None = None
+    workload: Workload,
+    node: Node,
+    strategy: str,
+    progress: Progress | None = None,
+    *,
+    full: bool = True,
 ) -> dict[str, Limit]:
     """Limits of the wall time, exposed communication and each operator class; of up to TASKS
     tasks each, among the others (``task NAME``) and alone (``NAME alone``). Of an iteration, and of
-    many tasks, few numbers are moved, and what binds next is looked for of the wall time only.
+    many tasks, few numbers are moved, and what binds next is looked for of the wall time only; of
+    an iteration if *full*.
     """
     times = _times(workload, node, strategy)
     if isinstance(workload, Described) or len(workload.tasks) > TASKS:
-        return limits(times, node, {WALL}, progress, chief=True)
+        further = {WALL} if full or not isinstance(workload, Described) else set()
+        return limits(times, node, further, progress, chief=True)
     return limits(times, node, times(node).keys(), progress)
 
 
-def results_behind(workload: Workload) -> float:
-    """Number of results that take as long as an explanation of *workload* with its limits."""
+def results_behind(workload: Workload, *, full: bool = False) -> float:
+    """Number of results that take as long as an explanation of *workload* with its limits, of an
+    iteration in *full*.
+    """
     if isinstance(workload, Described):
-        return OF_STEP
+        return OF_WHOLE_STEP if full else OF_STEP
     count = len(workload.tasks)
     return OF_TASK * count if count <= TASKS else OF_MANY
 

@@ -6,7 +6,7 @@ import pytest
 
 import c3sim
 from c3sim.evaluation.explanation import CAUSES
-from c3sim.evaluation.shares import shapley
+from c3sim.evaluation.shares import SEVERAL, parts_of, runs_of_kinds, shapley
 from c3sim.models.capacity import SHARING
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import load_hardware, parse_workload
@@ -97,6 +97,24 @@ def test_a_share_is_the_mean_over_all_orders():
     ends = {"": 10.0, "a": 12.0, "b": 11.0, "ab": 17.0}
     found = shapley(("a", "b"), lambda kinds: ends["".join(sorted(kinds))])
     assert found == {"a": pytest.approx(4.0), "b": pytest.approx(3.0)}
+
+
+@pytest.mark.parametrize(("orders", "runs"), [(True, 16), (False, 10)])
+def test_a_bounded_set_of_runs_gives_what_kinds_add_first_and_last(orders, runs):
+    """Four kinds that add 1 s each, a and b together 2 s more, a, b and c 6 s more. First and last,
+    a adds 1 and 1 + 2 + 6: 5; b too; c 1 and 1 + 6: 4; d 1. They are 15 of 12 s, and 3 s less is of
+    three. Over all orders those 6 s are 2 s each: 1 + 1 + 2 of a and b, 1 + 2 of c.
+    """
+
+    def time(kinds):
+        return {"wall": 10.0 + len(kinds) + 2 * ({*"ab"} <= kinds) + 6 * ({*"abc"} <= kinds)}
+
+    found, matter = runs_of_kinds(time, dict, "abcd", orders=orders)
+    assert len(found) == runs
+    part = parts_of(found, "abcd", matter)["wall"]
+    every, ends = dict(a=4, b=4, c=3, d=1), {"a": 5, "b": 5, "c": 4, "d": 1, SEVERAL: -3}
+    assert part.causes_s == pytest.approx(every if orders else ends)
+    assert part.unshared_s == pytest.approx(10.0)
 
 
 @pytest.mark.slow

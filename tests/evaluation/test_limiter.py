@@ -1,12 +1,17 @@
 """What binds: found by moving numbers, on times that a reader can work out."""
 
+import iteration_case
 import pytest
+from rich.console import Console
 
 import c3sim
 from c3sim.api import prepare
 from c3sim.evaluation.limiter import MOST, STEP, better, candidates, limits
+from c3sim.iterations.described import described
 from c3sim.iterations.limits import limit_line, limit_of_run, limits_of, results_behind
+from c3sim.output.tables.limits import limits_table
 from c3sim.simulation import runs
+from c3sim.spec.reading.loading import load_hardware
 
 PAIR = "gemm-beside-all-gather"
 FAST_LINKS = {"links.bandwidth": "97 GB/s"}
@@ -117,6 +122,23 @@ def test_isolated_times_are_named_too():
     assert found["gather alone"].path == "links.bandwidth"
     assert found["gemm alone"].path == "gpu.clock.power_limit"
     assert {"wall", "exposed", "task gemm", "task gather", "communication"} <= found.keys()
+
+
+def test_of_a_step_what_binds_next_is_looked_for_on_demand():
+    """Either way the same number binds each time; a table without a next one has no column."""
+    loaded = iteration_case.described(layers=2, tokens=2048, phase="forward")
+    node = load_hardware("h200-4").node
+    step = described(loaded, node)
+    found, full = (limits_of(step, node, "as_written", full=each) for each in (False, True))
+    assert full["wall"].path and full["wall"].factor is not None
+    assert all(each.factor is None for each in found.values())
+    assert {name: each.path for name, each in found.items()} == {n: e.path for n, e in full.items()}
+    console = Console(width=80)
+    with console.capture() as short:
+        console.print(limits_table(found))
+    with console.capture() as long:
+        console.print(limits_table(full))
+    assert "and next" in long.get() and "and next" not in short.get() and "--full" in short.get()
 
 
 def test_an_explanation_is_estimated_by_the_tasks_whose_limits_it_finds(monkeypatch):

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 EXPLAINED = (
     f"follows: part of the time that follows the number, simulated with one {STEP:g} times as good"
     " (a bandwidth larger, a latency shorter); more than 100 %: the time is a rest of others."
-    " from: the number binds next once the first is so many times as good"
 )
+FROM = " from: the number binds next once the first is so many times as good"
+NO_NEXT = " --full: what binds next"
 
 
 #: Characters of a path on a line.
@@ -24,16 +25,20 @@ LINE = 44
 
 
 def limits_table(limits: Mapping[str, Limit]) -> Group:
-    """Two rows per time: the number that binds it, and below it the one that binds next."""
-    table = make_table(["time", "bound by, and next", "from"], ["follows\n(%)"])
+    """Two rows per time: the number that binds it, and below it the one that binds next; one where
+    that was looked for of no time.
+    """
+    further = any(limit.factor is not None for limit in limits.values())
+    heads = ["time", *(("bound by, and next", "from") if further else ("bound by",))]
+    table, gap = make_table(heads, ["follows\n(%)"]), [""] * further
     for name, limit in limits.items():
         path = broken(limit.path or "no single number")
-        add_row(table, name, path, "", percent(limit.part) if limit.path else MISSING)
+        add_row(table, name, path, *gap, percent(limit.part) if limit.path else MISSING)
         if limit.factor is not None:
             up_to = limit.factor >= MOST
             then = "none" if up_to else broken(limit.then or "no single number")
             add_row(table, "", then, f"up to {MOST:g}x" if up_to else f"{limit.factor:.2g}x", "")
-    return stack("what binds", table, EXPLAINED)
+    return stack("what binds", table, EXPLAINED + (FROM if further else NO_NEXT))
 
 
 def broken(path: str) -> str:
