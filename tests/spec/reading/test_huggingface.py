@@ -126,6 +126,61 @@ def config(folder: Path, **fields: Any) -> Path:
     return file
 
 
+#: Fields of configs, from memory, that differ from Llama's, and billions of parameters, of all and
+#: of one token, as cards and papers give them.
+OTHERS: dict[str, tuple[dict[str, Any], float, float | None]] = {
+    "Qwen3 235B-A22B, arXiv 2505.09388": (
+        {"model_type": "qwen3_moe", "num_hidden_layers": 94, "num_attention_heads": 64}
+        | {"num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 12288}
+        | {"moe_intermediate_size": 1536, "num_experts": 128, "num_experts_per_tok": 8}
+        | {"decoder_sparse_step": 1, "mlp_only_layers": [], "vocab_size": 151936},
+        235,
+        22,
+    ),
+    "Mixtral 8x22B, Mistral's card": (
+        {"model_type": "mixtral", "num_hidden_layers": 56, "hidden_size": 6144}
+        | {"num_attention_heads": 48, "intermediate_size": 16384, "vocab_size": 32768}
+        | {"num_local_experts": 8, "num_experts_per_tok": 2},
+        141,
+        39,
+    ),
+    "Qwen2.5 72B, arXiv 2412.15115 and its card": (
+        {"model_type": "qwen2", "num_hidden_layers": 80, "hidden_size": 8192}
+        | {"num_attention_heads": 64, "intermediate_size": 29568, "vocab_size": 152064},
+        72.7,
+        None,
+    ),
+    "Llama 3.2 1B, Meta's card": (
+        {"num_hidden_layers": 16, "hidden_size": 2048, "head_dim": 64}
+        | {"intermediate_size": 8192, "tie_word_embeddings": True},
+        1.24,
+        None,
+    ),
+    "Mistral Nemo, its card": (
+        {"model_type": "mistral", "num_hidden_layers": 40, "hidden_size": 5120}
+        | {"head_dim": 128, "vocab_size": 131072},
+        12.2,
+        None,
+    ),
+    "Gemma 7B, arXiv 2403.08295": (
+        {"model_type": "gemma", "hidden_act": "gelu_pytorch_tanh", "num_hidden_layers": 28}
+        | {"hidden_size": 3072, "num_attention_heads": 16, "num_key_value_heads": 16}
+        | {"head_dim": 256, "intermediate_size": 24576, "vocab_size": 256000},
+        8.54,
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("source", OTHERS)
+def test_a_config_has_the_published_parameters(source: str, tmp_path: Path) -> None:
+    """Of models that are not packaged: head sizes that are not hidden / heads, tied embeddings."""
+    fields, every, active = OTHERS[source]
+    model = load_model(config(tmp_path, architectures=None, **fields))
+    assert model.parameters == pytest.approx(every * 1e9, rel=0.005)
+    assert active is None or model.active_parameters == pytest.approx(active * 1e9, rel=0.01)
+
+
 def test_a_config_is_the_packaged_model(tmp_path: Path) -> None:
     found, own = load_model(config(tmp_path)), load_model("llama-3-8b")
     about = {"name", "description", "source"}
