@@ -417,7 +417,7 @@ def parts_rows(parts: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[
     unit, length = time_unit(max((part["time_s"] for part in parts.values()), default=0.0))
     causes = dict.fromkeys(cause for part in parts.values() for cause in part["causes_s"])
     names = ["+ " + cause.replace("_", " ").replace(" ", "\n", 1) for cause in causes]
-    heads = ["part", f"together\n({unit})", f"= nothing\nshared\n({unit})", *names]
+    heads = ["part", f"together\n({unit})", f"nothing\nshared\n({unit})", *names]
     rows = []
     for name, part in parts.items():
         shares = [part["causes_s"].get(cause, 0.0) / length for cause in causes]

@@ -78,11 +78,20 @@ def test_a_narrow_table_of_parts_shows_what_they_take():
     assert [" ".join(head.split()) for head in heads[:3]] == [
         "part",
         "together (ms)",
-        "= nothing shared (ms)",
+        "nothing shared (ms)",
     ]
     assert rows == [["wall", "100.000", "92.000", *["1.000"] * 8]]
     table, _ = tables.parts_lines({"wall": part})
     assert any("wall 100.000 92.000" in line for line in lines(table, width=80))
+
+
+def test_the_causes_of_a_step_fit_a_terminal():
+    """The table of a node of eight H200: four kinds of sharing, and what three do together."""
+    causes = ("compute_units", "cache", "hbm", "clock", "three_or_more")
+    part = {"time_s": 0.4, "unshared_s": 0.3, "causes_s": dict.fromkeys(causes, 0.01111)}
+    table, _ = tables.parts_lines({"normalisation": part})
+    heads = " ".join(lines(table, width=80)[:3])
+    assert "+ three" in heads and "or more" in heads
 
 
 def test_explain_leaves_out_what_would_read_as_nothing(explanation):
