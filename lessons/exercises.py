@@ -112,12 +112,12 @@ EXERCISES = {
         within=0.2,
         hints=(
             "Look at the two lines of the picture: between which sizes do they cross?",
-            "Halve the interval between 16 and 64 MiB a few times.",
+            "Halve the interval between 64 and 256 MiB a few times.",
         ),
         why="Engines have to be told what to do, some 40 us; from there on their rate wins.",
         mistakes={
             "compute units are still quicker there.": (1, 4, 16, 32),
-            "engines are quicker there, but not from there on: go down.": (64, 128, 256),
+            "engines are quicker there, but not from there on: go down.": (128, 256),
         },
     ),
     5: Exercise(
