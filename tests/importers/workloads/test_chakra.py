@@ -234,14 +234,16 @@ ROUND = ["gemm-behind-all-gather-in-pieces", "dma-collective", "tiles-release-co
 
 @pytest.mark.parametrize("name", ROUND)
 def test_a_run_comes_back_from_its_traces(tmp_path: Path, name: str) -> None:
-    """The same tasks and edges, so the same time: to the us, in which the traces have it."""
+    """The same tasks and edges, so the same time. Traces have us: the wall is the last task's start
+    and duration less the first one's start, each rounded by half a us at most.
+    """
     files = c3sim.export_trace(name, tmp_path / "run.et")
     node = load_hardware("mi300x-8").node
     assert [file.name for file in files] == [f"run.{rank}.et" for rank in range(8)]
     found = import_iteration([tmp_path], node, None)
     again = c3sim.export_trace(found.workload, tmp_path / "run.et")
     assert c3sim.run(found.workload).wall_s == c3sim.run(name).wall_s
-    assert found.replay.wall == pytest.approx(found.built.wall, abs=1.0)
+    assert found.replay.wall == pytest.approx(found.built.wall, abs=1.5)
     back = import_iteration(again, node, None).workload
     assert back.tasks == found.workload.tasks and not found.built.guesses
 
