@@ -52,7 +52,7 @@ def test_a_real_step_is_replayed_within_5_percent(command, tmp_path):
     assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
     assert all(guess in workload.description for guess in shown["guessed"])
     assert workload.host.loop is not None and workload.host.loop.iterations == 4
-    assert "were taken at the power limit" in workload.description
+    assert "alone at the power limit" in workload.description
 
 
 def test_a_step_at_a_lowered_clock_is_replayed_at_it(command, tmp_path):
