@@ -273,11 +273,10 @@ def _tried(
     """
     import optuna
 
-    watcher = watcher or (lambda *_: None)
     if every := _every(knobs, search.trials):
-        watcher(0, len(every), 0)
-        found = zip(every, in_order(work, every, workers), strict=True)
+        found = zip(every, in_order(work, every, workers, watcher), strict=True)
         return [each[1] for each in every], [{**row, "strategy": each[0]} for each, row in found]
+    watcher = watcher or (lambda *_: None)
     optimiser = _optimiser(search, objectives)
     settings: list[Settings] = []
     rows: list[Row] = []
@@ -303,10 +302,12 @@ def _tried(
 
 
 def _every(knobs: Sequence[Knob], most: int) -> list[Design]:
-    """All designs of *knobs*; none where they are more than *most*, or a knob is a range."""
+    """All designs of *knobs*, of which the strategy is the last; none where they are more than
+    *most*, or a knob is a range.
+    """
     if math.prod(len(knob.choices) or most + 1 for knob in knobs) > most:
         return []
-    paths = [knob.path for knob in knobs if knob.path != "strategy"]
+    paths = [knob.path for knob in knobs[:-1]]
     return [
         (str(strategy), tuple(zip(paths, values, strict=True)))
         for *values, strategy in product(*(knob.choices for knob in knobs))

@@ -117,13 +117,19 @@ def test_designs_that_break_a_constraint_are_tried_and_never_best(tmp_path):
 
 
 def test_few_designs_are_tried_each_once(tmp_path):
-    """2 x 3 designs and 12 trials: nothing is left to chance, and nothing is tried twice."""
+    """2 x 3 designs and 12 trials: nothing is left to chance, and nothing is tried twice. The
+    watcher hears of them as they are done.
+    """
     listed = STUDY.replace("{from: 1, to: 4}", "[1, 2]").replace(
         "{from: 5 GB/s, to: 50 GB/s, log: true}", "[5 GB/s, 20 GB/s, 50 GB/s]"
     )
     only = listed.replace("    gpu.dies.dispatch: [work_conserving, strict_rotation]\n", "")
-    result = optimise(write(tmp_path, only), workers=Workers(jobs=1))
+    heard = []
+    result = optimise(
+        write(tmp_path, only), workers=Workers(jobs=1), watcher=lambda *done: heard.append(done)
+    )
     assert len(result.rows) == len({*result.settings}) == 6
+    assert heard[0] == (0, 6, 0) and heard[-1] == (6, 6, 0)
     assert len(optimise(write(tmp_path, only), trials=5, workers=Workers(jobs=1)).rows) == 5
 
 
