@@ -37,6 +37,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.units import format_si
+from c3sim.spec.words import counted
 from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.kind import ENGINES, Conditions
 from c3sim.tasks.plan import kind_of
@@ -155,7 +156,7 @@ def nearest(node: Node, workload: Workload) -> str:
         key=lambda each: (each[0], -each[1].count),
     )
     what = METRICS.get(cell.metric, ALONE)
-    runs = f"{cell.count} run" + "s" * (cell.count > 1)
+    runs = counted(cell.count, "run")
     text = (
         f"nearest measurement: {runs} of {' + '.join(_shortened(cell.work))} on {cell.node}; {what}"
         f" {100 * cell.median:.0f} % off in the median,"
@@ -209,7 +210,7 @@ def alone(node: Node, workload: Workload, name: str) -> str:
     octaves, cell = min(near, key=lambda each: (each[0], -each[1].count), default=(math.inf, None))
     if cell is None:
         return NOWHERE
-    runs = f"{cell.count} run" + "s" * (cell.count > 1)
+    runs = counted(cell.count, "run")
     how = NEARBY if cell.median <= FAR_OFF else OFF_TOO
     if octaves > 2:
         how = f"the nearest measured alone lies {octaves:.1f} octaves away"

@@ -84,14 +84,11 @@ def are_packaged(paths: Sequence[str | Path]) -> bool:
     return all(Path(path).resolve().is_relative_to(PACKAGED.resolve()) for path in paths)
 
 
-Told = Callable[[int, int], None]  # how many files are read, of how many
-
-
 @dataclass(frozen=True)
 class Reader:
-    """Who hears of files that are read; all are alike to what keeps records."""
+    """Who hears how many files are read, of how many; all are alike to what keeps records."""
 
-    told: Told | None = field(default=None, compare=False)
+    told: Callable[[int, int], None] | None = field(default=None, compare=False)
 
 
 def load(
