@@ -14,7 +14,10 @@ of squares stands for the part that does not hide. c, ``operand_clocked``, is th
 that follows the engine clock: little where one slice of operands waits for the fabric. (MI300X: a
 256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense
 GEMMs at 94 % at 1.1 and 1.2 GHz, blog of suite gemm_maf, where c = 1 would give 86 to 88; decision
-105.) The same term makes small tiles slow. L2,
+105.) The same term makes small tiles slow.
+Where the library has an ``epilogue``, the prologue is a workgroup's, before its first tile, and the
+results of a tile leave at that rate behind its matrix instructions; of ``alternating`` tiles a unit
+has two by turns, and the results of one leave beside the next (decision 118). L2,
 memory-side cache and HBM are capacities of the machine and not part of t.
 
 A workgroup claims, of LDS, (tm + tn) x slice x stages and ``results_lds``, and of registers of 32
@@ -68,7 +71,10 @@ class GemmPlan:
     issue: float  # s of matrix instructions per tile, at the maximum clock
     feed: float  # s per tile in which its operands arrive, at the maximum clock
     clocked: float  # share of that which follows the clock
-    prologue: float  # s per tile, at the maximum clock
+    loop: float  # s per tile in which its slices follow each other at the soonest
+    prologue: float  # s per tile, at the maximum clock; with an epilogue, once for a workgroup
+    epilogue: float  # s per tile in which its results leave, at the maximum clock
+    alternate: bool  # a unit has two tiles by turns: one leaves while the next is computed
     flops_per_tile: float  # executed, padding included
     lds: float
     registers: int
@@ -84,8 +90,8 @@ class GemmPlan:
 
     @property
     def body(self) -> float:
-        """Seconds per tile beside the prologue, at the maximum clock."""
-        return hypot(self.issue, self.feed)
+        """Seconds per tile beside prologue and epilogue, at the maximum clock."""
+        return max(hypot(self.issue, self.feed), self.loop)
 
 
 class _Machine(NamedTuple):
@@ -166,8 +172,11 @@ def _as_tuned(library: GemmLibrary, tuned: GemmLibrary) -> GemmLibrary:
     names = (
         "operand_feed",
         "prologue",
+        "epilogue",
         "next_product",
+        "slice_time",
         "memory_efficiency",
+        "results_efficiency",
         "unaligned",
         "odd_rows",
     )
@@ -272,13 +281,10 @@ def _tile_plan(
     stages = _stages(machine, library, sides)
     lds = float(min(machine.lds, sides * library.slice_bytes * stages + library.results_lds))
     registers = library.registers or _registers(machine, library, tile)
-    columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
     clocked, way = _clocked(machine, library)
-    cluster = together or _cluster(max(each), columns, tile, library)
-    padded = sum(_padded(rows, columns, cluster) for rows in each)
-    tiles = padded * split * (1 if shape.each else shape.batch)
-    fitting = int(machine.lds // lds), machine.registers // registers
-    residents = max(1, min(*fitting, machine.waves // library.waves))
+    cluster, tiles = _grid(library, shape, tile, together)
+    tiles *= split
+    residents = _residents(machine, library, lds, registers)
     return GemmPlan(
         tile=tile,
         split_k=split,
@@ -286,8 +292,11 @@ def _tile_plan(
         schedule=schedule,
         issue=flops / machine.flops_per_cycle / machine.clock / _matrix_share(library, shape),
         feed=sides * depth * shape.element / library.operand_feed * way,
+        loop=ceil(depth * shape.element / library.slice_bytes) * library.slice_time,
         clocked=clocked,
         prologue=_prologue(library, machine.units * residents, shape.batch, tiles),
+        epilogue=_epilogue(machine, library, shape, tile, split),
+        alternate=tile[0] * tile[1] <= (library.alternating or 0),
         flops_per_tile=flops,
         lds=lds,
         registers=registers,
@@ -297,6 +306,22 @@ def _tile_plan(
         stages=stages,
         cluster=cluster,
     )
+
+
+def _grid(
+    library: GemmLibrary, shape: _Shape, tile: tuple[int, int], together: tuple[int, int] | None
+) -> tuple[tuple[int, int], int]:
+    """Tiles of a cluster, *together* or the library's, and of all products with those that pad."""
+    columns, each = ceil(shape.n / tile[1]), shape.row_tiles(tile[0])
+    cluster = together or _cluster(max(each), columns, tile, library)
+    padded = sum(_padded(rows, columns, cluster) for rows in each)
+    return cluster, padded * (1 if shape.each else shape.batch)
+
+
+def _residents(machine: _Machine, library: GemmLibrary, lds: float, registers: int) -> int:
+    """Workgroups that a unit has room for."""
+    fitting = int(machine.lds // lds), machine.registers // registers
+    return max(1, min(*fitting, machine.waves // library.waves))
 
 
 def _whole_slices(library: GemmLibrary, shape: _Shape, depth: int) -> int:
@@ -310,6 +335,22 @@ def _prologue(library: GemmLibrary, turn: int, batch: int, tiles: int) -> float:
     if batch == 1:
         return library.prologue
     return library.prologue + min(1.0, turn * batch / tiles) * library.next_product
+
+
+def _epilogue(
+    machine: _Machine, library: GemmLibrary, shape: _Shape, tile: tuple[int, int], split: int
+) -> float:
+    """Seconds in which the results of a tile, or its partial sums, leave their unit, where that
+    takes time of its own.
+    """
+    if library.epilogue is None:
+        return 0.0
+    results = min(tile[0], shape.m) * min(tile[1], shape.n)
+    return (
+        results
+        * (shape.element if split == 1 else PARTIAL_BYTES)
+        / (library.epilogue * machine.clock)
+    )
 
 
 def _clocked(machine: _Machine, library: GemmLibrary) -> tuple[float, float]:
@@ -374,10 +415,11 @@ def _estimate(
     per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
     through = requested / machine.port if machine.port else 0.0
     apart = AFTER_EACH_OTHER if machine.port else 1.0 / (per_unit * plan.stages)
-    body = hypot(plan.issue, plan.feed * (1.0 - missing), through)
-    time = rounds * (plan.residents * body + plan.prologue)
+    body = max(hypot(plan.issue, plan.feed * (1.0 - missing), through), plan.loop)
+    each, once = (plan.epilogue, plan.prologue) if plan.epilogue else (plan.prologue, 0.0)
+    time = once + rounds * (plan.residents * body + each)
     if rest:
-        time += ceil(rest / machine.units) * body + plan.prologue
+        time += ceil(rest / machine.units) * body + each
     time = max(time, plan.requested * plan.tiles / machine.l2)
     return max(time, memory_time) + apart * min(time, memory_time)
 

@@ -58,7 +58,13 @@ class GemmLibrary(Hardware):
     enqueue_time: Time | None = None
     """host thread busy per call; left out: one launch, host.launch_time"""
     prologue: Time
-    """per tile: first loads, pointer set-up, at maximum clock"""
+    """per tile: first loads, pointer set-up, at maximum clock; with epilogue, before a workgroup's
+    first tile alone"""
+    epilogue: BytesPerCycle | None = None
+    """rate at which a tile's results leave its unit, once they are there; left out: in prologue"""
+    alternating: Count | None = None
+    """most results of a tile of which a unit has two by turns: one leaves while the next one is
+    computed; left out: of none"""
     cluster: Parts
     """workgroups that start together in one shader engine and share operands they have in common;
     1: none"""
@@ -74,6 +80,9 @@ class GemmLibrary(Hardware):
     """most stages of tiles of which LDS has room for more slices; left out: as of all others"""
     slice_bytes: Bytes
     """bytes of K per row or column of a tile that a workgroup stages at a time"""
+    slice_time: Time = 0.0
+    """least time from a slice to the next one, however few its rows and columns: waits of the loop,
+    at maximum clock"""
     split_k: Parts
     """largest split of K when tiles are fewer than compute units"""
     split_depth: Count | None = None
@@ -88,6 +97,8 @@ class GemmLibrary(Hardware):
     """the same share where N or K is no whole number of 4 bytes; left out: as unaligned"""
     memory_efficiency: Fraction
     """share of a CU's streaming rate that a tile's loads reach"""
+    results_efficiency: Fraction = 1.0
+    """share of memory's bandwidth that the results of tiles reach, whose rows are far apart"""
     results_lds: Moved = 0.0
     """LDS of a workgroup beside its slices, in which its results are put together"""
     waves: Parts

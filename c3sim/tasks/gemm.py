@@ -242,30 +242,40 @@ class _TileRate:
     issue: float  # s of the matrix units at full clock
     feed: float  # s of the operands that come through the caches, at full clock
     clocked: float  # share of that which follows the clock
-    prologue: float  # s at full clock
+    loop: float  # s in which slices follow each other at the soonest, at full clock
+    prologue: float  # s at full clock, of what each tile needs
+    epilogue: float  # s in which its results leave, once they are there
     waiting: float  # s of what comes from memory, when nobody else asks for any
-    first: float  # s per tile of the prologue of the first one, which no other tile's loads hide
+    first: float  # s per tile of what of the first one no other tile's loads hide
+    opening: float  # s per tile of what comes before the first one, and behind the last one
+    share: float  # of the tiles that are a workgroup's first
+    turn: float  # s in which the results of a tile leave beside the next one
     burst: float  # load of memory by workgroups that started together
     asked: float  # s of all that memory gives, of what runs at once
-    storing: float  # s in which the results leave the unit
+    storing: float  # s in which the unit's port lets the results through
     hidden: float  # how many times as much is under way as is waited for
     softness: float
     speed: float
 
     def __call__(self, state: GpuState) -> float:
         clock, memory, load = state[:3]
-        per_unit, waiting, begin = self.per_unit, self.waiting, self.prologue / clock
+        per_unit, waiting = self.per_unit, self.waiting
+        begin = (self.prologue + per_unit * self.epilogue) / clock
         issue = self.issue / clock
         feed = (
             self.feed * (self.clocked / clock + 1.0 - self.clocked) if self.clocked else self.feed
         )
-        alone = per_unit * hypot(issue, feed) + begin
+        loop = self.loop / clock
+        alone = max(per_unit * hypot(issue, feed), loop) + begin
         others = max(0.0, load - self.asked / (alone + waiting))
         missing = waiting / served_share(self.burst + others, self.softness)
         working = per_unit * hypot(issue, feed / memory) + begin
         begun = missing + self.first / clock
-        time = max(working, begun) + min(working, missing) / self.hidden
-        return self.speed / max(time, per_unit * self.storing / (clock * memory))
+        pace = max(working, (working + self.turn / clock) / 2.0)  # the first tile has none beside
+        time = max(pace, begun, loop + begin) + min(working, missing) / self.hidden
+        time += self.opening / clock - self.share * (pace - working)
+        # stores are posted: memory slows none of them until it is full
+        return self.speed / max(time, per_unit * self.storing / clock)
 
 
 class _Tiles:
@@ -292,9 +302,10 @@ class _Tiles:
         self.served: tuple[Served, ...] = ()
         if task.lines:
             self.served = self._followed()
-        # bandwidth of memory that a byte takes beside itself: tiles read rows that are far apart
+        # bandwidth of memory that a byte takes beside itself: rows of a tile are far apart
         self.ported = self.spec.compute_units.port is not None
         self.idle = 1.0 / self.library.memory_efficiency - 1.0 if self.ported else 0.0
+        self.apart = 1.0 / self.library.results_efficiency - 1.0
         energy = self.spec.energy
         self.flop_energy = energy.flop[task.dtype] * energy.operands.get(task.data, 1.0)
 
@@ -302,7 +313,10 @@ class _Tiles:
         """Cost of a tile with *per_unit* workgroups on its CU and *concurrent* ones on the GPU."""
         task, spec, plan = self.task, self.spec, self.plan
         traffic = self._past_caches(concurrent)
-        compute = per_unit * plan.body + plan.prologue
+        prologue, opening = (0.0, plan.prologue) if plan.epilogue else (plan.prologue, 0.0)
+        behind, beside = (0.0, plan.epilogue) if plan.alternate else (plan.epilogue, 0.0)
+        compute = per_unit * (plan.body + behind) + prologue
+        first = min(1.0, concurrent / plan.tiles)  # share of the tiles that are a first one
         operands = sum(self._misses(traffic, concurrent / compute))
         added_to = self.results / plan.tiles if task.accumulate else 0.0
         from_hbm = operands
@@ -319,9 +333,14 @@ class _Tiles:
             issue=plan.issue,
             feed=feed,
             clocked=plan.clocked,
-            prologue=plan.prologue,
+            loop=plan.loop,
+            prologue=prologue,
+            epilogue=behind,
             waiting=from_hbm / demanded,
-            first=plan.prologue * min(1.0, concurrent / plan.tiles) if self.ported else 0.0,
+            first=first * (prologue + behind) if self.ported else 0.0,
+            opening=first * (opening + beside),
+            share=first,
+            turn=beside,
             burst=burst,
             asked=task.speed * concurrent * memory_time,
             storing=self._storing(traffic.written),
@@ -404,7 +423,7 @@ class _Tiles:
             cache=from_hbm + traffic.written if last_is_l2 else traffic.past_l2 + added_to,
             hbm_read=from_hbm,
             hbm_write=traffic.written,  # as much arrives as is forwarded
-            hbm_busy=(cost - 1.0) * traffic.written + from_hbm * self.idle,
+            hbm_busy=(cost - 1.0 + self.apart) * traffic.written + from_hbm * self.idle,
             ports=tuple((hop, forwarded) for hop in way),
             core_energy=self.plan.flops_per_tile * self.flop_energy,
             inserted=from_hbm + traffic.written * self.results_stay,

@@ -75,6 +75,19 @@ def test_tile_time_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
+    ("tile", "us", "alternate"),
+    [((256, 128), 1.655, False), ((192, 128), 1.241, False), ((128, 176), 1.138, True)],
+)
+def test_results_of_a_tile_by_hand(tile: tuple[int, int], us: float, alternate: bool) -> None:
+    """Results of 2 B at 20 B per cycle of 1980 MHz; a unit has two of up to 22,528 by turns."""
+    plan = plan_gemm(H200, gemm(4096, 8192, 512, macro_tile=tile))
+    assert plan.alternate == alternate
+    assert plan.epilogue == pytest.approx(us * 1e-6, rel=1e-3)
+    for other in (GPU, load_hardware("b200-8").node.gpu):  # in the prologue of each tile
+        assert plan_gemm(other, gemm(4096, 4096, 512)).epilogue == 0.0
+
+
+@pytest.mark.parametrize(
     ("m", "n", "k", "share"),
     [
         (4096, 4096, 4096, ""),
@@ -186,7 +199,7 @@ def test_numbers_set_by_hand_leave_the_tile_of_the_gpu() -> None:
     """cuBLAS chooses by device, and cannot see that its memory was made faster: another tile is
     that of another GPU, which has a file.
     """
-    task, node = gemm(100, 6008, 8192), load_hardware("h200-1").node
+    task, node = gemm(72, 7000, 8192), load_hardware("h200-1").node
     packaged = plan_gemm(node.gpu, task)
     fast, _ = set_value(node, NO_WORKLOAD, "gpu.hbm.bandwidth", "10 TB/s")
     again, _ = set_value(fast, NO_WORKLOAD, "gpu.hbm.latency", "300 ns")
