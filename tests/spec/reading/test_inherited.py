@@ -98,6 +98,16 @@ def test_a_chain_of_files_scales_from_where_the_value_was_fitted(tmp_path):
     assert by_path(last)[OPERAND_FEED].origin == "h200"
 
 
+def test_what_takes_cycles_takes_longer_at_a_lower_clock(node):
+    """Half of 1.98 GHz: from a slice to the next 176 ns, 88 before, and the limits twice theirs."""
+    mine = node(
+        "like: h200-2\ngpu: {like: h200, clock: {maximum: {value: 990 MHz, source: test}}}"
+    )
+    assert mine.node.gpu.gemm_libraries["cublas"].slice_time == pytest.approx(176e-9)
+    leaf = mine.provenance["gpu.gemm_libraries.cublas.slice_time"]
+    assert leaf.interval == pytest.approx((164e-9, 200e-9))
+
+
 def test_what_a_file_gives_itself_is_not_scaled(node):
     mine = node(
         "like: h200-2\ngpu:\n  like: h200\n  clock: {maximum: {value: 990 MHz, source: test}}\n"
