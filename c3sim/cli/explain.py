@@ -57,17 +57,20 @@ def explain(
     from c3sim.api import explain as explain_run
     from c3sim.api import prepare
     from c3sim.cli.progress import progress
+    from c3sim.experiments.ahead import AheadOfEach
     from c3sim.iterations.limits import results_behind
 
     plain, on = prepare(workload, node, changes)
-    agree_to_run(agreeing(yes), plain, on, results_behind(plain, full=full))
+    agree = agreeing(yes)
+    agree_to_run(agree, plain, on, results_behind(plain, full=full))
     with progress() as tell:
+        watcher = AheadOfEach(agree, tell)
         found = explain_run(
-            plain, node=on, strategy=strategy, limits=True, full=full, progress=tell
+            plain, node=on, strategy=strategy, limits=True, full=full, progress=watcher
         )
         explanation = found.to_dict()
         given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
-        differences = _against(given, explanation, against, agreeing(yes), tell, full=full)
+        differences = _against(given, explanation, against, agree, watcher, full=full)
     if as_json:
         emit_json(explanation | ({"against": differences.to_dict()} if differences else {}))
     else:

@@ -187,13 +187,15 @@ class _Search:
         self._screened: dict[tuple[str, float], Mapping[str, Times]] = {}
         self._better: dict[tuple[str, float], Node] = {}
         self._moving: list[str] = []  # of few numbers, those that moved anything before
+        self._most_ahead = 1  # simulations, those that were made included
 
     def at(self, node: Node) -> Times:
         """Times of *node*."""
         if id(node) not in self._known:
             self._known[id(node)] = node, self._times(node)
             if self._progress is not None:
-                self._progress("limits", len(self._known), len(self._known))
+                made = len(self._known)
+                self._progress("limits", made, max(made, self._most_ahead))
         return self._known[id(node)][1]
 
     def moved(self, node: Node, names: Sequence[str]) -> dict[str, Times]:
@@ -203,7 +205,9 @@ class _Search:
         one = len(names) == 1
         found: dict[str, Times] = {}
         paths = self._moving or candidates(node, self._chief)
-        groups = [(group, self._most(node, group, names)) for group in _groups(paths)]
+        parted = _groups(paths)
+        self._most_ahead = len(self._known) + len(paths) + len(parted)
+        groups = [(group, self._most(node, group, names)) for group in parted]
         best = 0.0
         for group, most in sorted(groups, key=lambda each: -each[1]) if one else groups:
             if not most or (one and most < best * (1 - EQUAL)):

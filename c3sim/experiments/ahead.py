@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
 from c3sim.evaluation.effort import Effort
 
 LOOK_S = 5.0  # seconds after which the pace is known, and most work has ended
+
+
+class AheadOfEach:
+    """A watcher of several pieces of work, told by their names, that asks as :class:`Ahead` about
+    each of them.
+    """
+
+    def __init__(
+        self,
+        agree: Callable[[Effort], None],
+        told: Callable[[str, int, int], None],
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        self.agree, self.told, self.clock = agree, told, clock
+        self.each: dict[str, Ahead] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what not in self.each:
+            self.each[what] = Ahead(self.agree, partial(self.told, what), self.clock)
+        self.each[what](done, total)
 
 
 class Ahead:

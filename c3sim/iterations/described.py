@@ -24,7 +24,7 @@ from c3sim.evaluation.strategies.table import (
 )
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
-from c3sim.iterations.measured import InTurns, Measured, layers_to_run, measure
+from c3sim.iterations.measured import Idle, InTurns, Measured, layers_to_run, measure
 from c3sim.iterations.runs import Change, Numbers, Runs, launched
 from c3sim.models.capacity import SHARING
 from c3sim.result import Result
@@ -276,7 +276,8 @@ def figures_on(
     if wall_only:
         return lambda on: _figures(_measured(workload, on, strategy, sides=False).numbers)
     here = _measured(workload, node, strategy)
-    idle = here.idle if isinstance(here, Measured) else None
+    _ = here.numbers  # makes the runs
+    idle = here.idle
     return lambda on: _figures(_measured(workload, on, strategy, idle=idle).numbers)
 
 
@@ -345,7 +346,7 @@ def _measured(
     *,
     trace: bool = False,
     sides: bool = True,
-    idle: Mapping[int, float] | None = None,
+    idle: Idle | None = None,
 ) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:

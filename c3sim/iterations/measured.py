@@ -16,11 +16,11 @@ Synchronization and Linearity, 1992, chapter 3.)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
-from c3sim.iterations.build import Model, Piece, Plan, build, plan
+from c3sim.iterations.build import WHOLE, Built, Model, Piece, Plan, build, plan
 from c3sim.iterations.runs import Change, Numbers, Runs, launched, of_copy
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
@@ -33,6 +33,8 @@ from c3sim.spec.workload import Workload
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
+#: What computation alone leaves idle [s], by piece and layers.
+Idle = Mapping[tuple[Piece, int], float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,11 +59,12 @@ class Measured:
         return self.low
 
     @property
-    def idle(self) -> dict[int, float] | None:
-        """What computation alone leaves idle [s] by layers: latencies that no rate moves; None
+    def idle(self) -> Idle | None:
+        """What computation alone leaves idle [s] in each run: latencies that no rate moves; None
         where the host is in the loop.
         """
-        return None if self.host_bound else {self.few: self.low.idle, self.more: self.high.idle}
+        runs = {(WHOLE, self.few): self.low, (WHOLE, self.more): self.high}
+        return None if self.host_bound else {key: each.idle for key, each in runs.items()}
 
     @property
     def waits_for_host(self) -> bool:
@@ -101,41 +104,46 @@ def measure(
     trace: bool = False,
     all_layers: bool = False,
     sides: bool = True,
-    idle: Mapping[int, float] | None = None,
+    idle: Idle | None = None,
 ) -> Measured | InTurns:
     """*iteration* on *node*. *change*: of every workload that is simulated (a strategy, settings).
-    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`; *idle*: known by the number of
-    layers where the host is in no loop, so that no side is run. Raises InputErrors where it cannot
-    run there.
+    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`; *idle*: known of runs in which
+    the host is in no loop, so that no side is run. Raises InputErrors where it cannot run there.
     """
     planned = plan(iteration, model, node)
+    how: dict[str, Any] = {"sides": sides, "idle": idle or {}, "trace": trace}
     if planned.in_turns:
-        return measure_turns(planned, change, trace=trace, all_layers=all_layers)
+        return measure_turns(planned, change, all_layers=all_layers, **how)
     layers = planned.own_layers
     few, more = layers_to_run(planned)
     if all_layers or layers <= more + 1:
         few = more = layers
 
-    called = iteration.launch == "eager"
-
     def runs(few: int, more: int, *, eager: bool) -> Measured:
-        built = build(planned, more)
-        check_on_node(built.workload, node)
-        average = average_before(node, change(launched(built.workload, eager=eager)))
-        how: dict[str, Any] = {"eager": eager, "called": called, "average": average}
-        how["sides"], known = sides, idle if idle is not None and not eager else {}
-        low = last = Runs.of(node, built, change, **how, idle=known.get(more), trace=trace)
+        built, average = _whole(planned, more, change, eager=eager)
+        pieces = RunsOfPieces(planned=planned, change=change, eager=eager, average=average, **how)
+        high = low = pieces(WHOLE, more, built)
         if few != more:
-            less = build(planned, few)
-            low = Runs.of(node, less, change, **how, idle=known.get(few), trace=False)
-        return Measured(planned=planned, few=few, more=more, low=low, high=last, host_bound=eager)
+            low = replace(pieces, trace=False)(WHOLE, few)
+        return Measured(planned=planned, few=few, more=more, low=low, high=high, host_bound=eager)
 
     measured = runs(few, more, eager=False)
-    if called and measured.waits_for_host:
+    if iteration.launch == "eager" and measured.waits_for_host:
         measured = runs(few, more, eager=True)
         if measured.waits_for_host and more < layers:  # so few are bound by their head
             measured = runs(layers, layers, eager=True)
     return measured
+
+
+def _whole(
+    planned: Plan, layers: int, change: Change, *, eager: bool
+) -> tuple[Built, float | None]:
+    """All of so many layers, and the power [W] of a GPU before the iteration. Raises InputErrors:
+    cannot run there.
+    """
+    built = build(planned, layers)
+    check_on_node(built.workload, planned.node)
+    return built, average_before(planned.node, change(launched(built.workload, eager=eager)))
 
 
 def layers_to_run(planned: Plan) -> tuple[int, int]:
@@ -163,9 +171,15 @@ class InTurns:
     planned: Plan
     few: int
     more: int
-    runs: Callable[[Piece, int], Runs]
+    runs: RunsOfPieces
     copies: Callable[[Piece], Workload]
     host_bound: bool
+
+    @property
+    def idle(self) -> Idle | None:
+        """As of :class:`Measured`, of the runs that were made."""
+        made = self.runs.made
+        return None if self.host_bound else {key: each.idle for key, each in made.items()}
 
     @property
     def high(self) -> Runs:
@@ -210,34 +224,56 @@ class InTurns:
         return figures
 
 
-def measure_turns(planned: Plan, change: Change, *, trace: bool, all_layers: bool) -> InTurns:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunsOfPieces:
+    """The run of each piece with so many layers, made once; arguments as of :meth:`Runs.of`."""
+
+    planned: Plan
+    change: Change
+    eager: bool
+    average: float | None
+    sides: bool
+    idle: Idle
+    trace: bool
+    made: dict[tuple[Piece, int], Runs] = field(default_factory=dict)
+
+    def __call__(self, piece: Piece, layers: int, built: Built | None = None) -> Runs:
+        """*built*: the workload, where it is made already."""
+        if (piece, layers) not in self.made:
+            self.made[piece, layers] = Runs.of(
+                self.planned.node,
+                built or build(self.planned, layers, piece),
+                self.change,
+                eager=self.eager,
+                called=self.planned.iteration.launch == "eager",
+                average=self.average,
+                trace=self.trace,
+                sides=self.sides,
+                idle=None if self.eager else self.idle.get((piece, layers)),
+            )
+        return self.made[piece, layers]
+
+
+def measure_turns(
+    planned: Plan, change: Change, *, trace: bool, all_layers: bool, sides: bool, idle: Idle
+) -> InTurns:
     """An iteration of several micro batches; arguments as of :func:`measure`."""
-    node, called = planned.node, planned.iteration.launch == "eager"
     few, more = layers_to_run(planned)
     most = -(-planned.layers // (planned.stages * planned.chunks))
     if all_layers or most <= more + 1:
         few = more = most
-    whole = build(planned, more)
-    check_on_node(whole.workload, node)
-    average = average_before(node, change(launched(whole.workload, eager=False)))
-
-    def runs_of(eager: bool) -> Callable[[Piece, int], Runs]:
-        @cache
-        def runs(piece: Piece, layers: int) -> Runs:
-            how: dict[str, Any] = {"eager": eager, "called": called, "average": average}
-            return Runs.of(node, build(planned, layers, piece), change, **how, trace=trace)
-
-        return runs
+    average = _whole(planned, more, change, eager=False)[1]
 
     def copies(piece: Piece) -> Workload:
         return change(launched(build(planned, 0, piece).workload, eager=False))
 
     def found(eager: bool) -> InTurns:
-        runs = runs_of(eager)
+        how: dict[str, Any] = {"average": average, "sides": sides, "idle": idle, "trace": trace}
+        runs = RunsOfPieces(planned=planned, change=change, eager=eager, **how)
         given: dict[str, Any] = {"planned": planned, "few": few, "more": more}
         return InTurns(**given, runs=runs, copies=copies, host_bound=eager)
 
     measured = found(eager=False)
-    if called and measured.numbers.host > measured.numbers.wall:
+    if planned.iteration.launch == "eager" and measured.numbers.host > measured.numbers.wall:
         return found(eager=True)
     return measured

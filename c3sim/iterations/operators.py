@@ -7,7 +7,7 @@ operator is in ``gpu.operators`` (spec/parts.py). e is the bytes of a number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -49,7 +49,7 @@ WARP, WAITS = 32, 6
 class OperatorSet:
     """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
     the bytes of a number in all other tensors. *eager*: attention keeps its scores in memory.
-    *rms*: norms are RMS norms, else layer norms.
+    *rms*: norms are RMS norms, else layer norms. *layers*: those that were made (units.py).
     """
 
     gpu: Gpu
@@ -58,6 +58,7 @@ class OperatorSet:
     fused: bool = False
     eager: bool = False
     rms: bool = False
+    layers: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
     def on(cls, gpu: Gpu, dtype: Dtype, **options: bool) -> OperatorSet:

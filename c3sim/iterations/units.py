@@ -109,7 +109,11 @@ def transformer_units(
     *generates*: the head is run for the last token of each sequence, without a loss.
     """
     kinds = [model.kind_of(index) for index in range(first, first + layers)]
-    units = {kind: layer_unit(operators, model, share, kind) for kind in dict.fromkeys(kinds)}
+    known = operators.layers
+    for kind in dict.fromkeys(kinds):
+        if (model, share, kind) not in known:
+            known[model, share, kind] = layer_unit(operators, model, share, kind)
+    units = {kind: known[model, share, kind] for kind in kinds}
     each = tuple(units[kind] for kind in kinds)
     if not head:
         return Units(start=NOTHING, each=each, end=NOTHING)

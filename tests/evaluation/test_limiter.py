@@ -18,6 +18,15 @@ FAST_LINKS = {"links.bandwidth": "97 GB/s"}
 IN_FLIGHT = "gpu.dma_engines.bytes_in_flight"
 
 
+def test_progress_knows_how_many_simulations_are_ahead_at_most(node):
+    """Those of all groups of numbers and of all numbers; a time that follows none ends sooner."""
+    told = []
+    limits(lambda on: {"still": 1.0}, node, (), lambda *each: told.append(each), chief=True)
+    (first, *_, last) = [(done, total) for _, done, total in told]
+    assert first == (1, 1)
+    assert last[0] < last[1] <= 1 + 2 * len(candidates(node, chief=True))
+
+
 @pytest.fixture(scope="module")
 def node():
     return prepare(PAIR, None)[1]

@@ -11,7 +11,7 @@ import yaml
 import c3sim
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments import ahead
-from c3sim.experiments.ahead import Ahead
+from c3sim.experiments.ahead import Ahead, AheadOfEach
 
 STUDIES = Path(__file__).parents[2] / "workloads" / "studies"
 
@@ -36,6 +36,16 @@ def test_the_whole_is_told_at_the_pace_of_the_first_seconds_and_once():
         work.at(now, done)
     assert work.asked == [Effort(30.0, 0.0)]
     assert work.told == [(0, 10), (1, 10), (2, 10), (9, 10)]
+
+
+def test_each_piece_of_work_has_a_pace_of_its_own():
+    """Three items in 30 s each are behind; the piece that follows takes 2 s an item, 20 in all."""
+    now, asked, told = 0.0, [], []
+    watcher = AheadOfEach(asked.append, lambda *each: told.append(each), lambda: now)
+    for now, what, done in ((0, "first", 0), (90, "first", 3), (90, "next", 0), (96, "next", 3)):
+        watcher(what, done, 10)
+    assert asked == [Effort(300.0, 0.0), Effort(20.0, 0.0)]
+    assert told[1:3] == [("first", 3, 10), ("next", 0, 10)]
 
 
 def test_what_an_earlier_start_did_is_neither_pace_nor_ahead():

@@ -37,13 +37,14 @@ def test_kinds_in_which_no_two_tasks_meet_change_no_figure(tmp_path, strategy, u
     assert sample.sharing(node, frozenset(unmet)) == sample.sharing(node, frozenset())
 
 
+@pytest.mark.parametrize("parallel", ["kind: fsdp", "pp: 2, dp_shard: 4"])
 @pytest.mark.parametrize("path", ["links.bandwidth", "gpu.clock.maximum"])
-def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path):
+def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path, parallel):
     """Kernels' launches and completions are latencies: what waits for communication on a node with
     better rates is told without a run of computation alone there.
     """
     file = tmp_path / "small.yaml"
-    file.write_text(TEXT, encoding="utf-8")
+    file.write_text(TEXT.replace("kind: fsdp", parallel), encoding="utf-8")
     node = load_hardware("mi300x-8").node
     workload = described.subject(file, node)
     there = better(node, (path,), 1.1)
