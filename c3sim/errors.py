@@ -60,7 +60,7 @@ def reason_of(error: Exception) -> str:
 
 
 def not_json(error: Exception) -> str:
-    """What *error* says of a text that is no JSON."""
+    """Message of the *error* that a text which is no JSON raised."""
     if isinstance(error, json.JSONDecodeError):
         return error.msg.lower()
     if isinstance(error, RecursionError):

@@ -268,7 +268,9 @@ def diff(
 
 
 def _about(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What two results are of, and what differs: their strategies, say."""
+    """Title of a comparison: the workload of two results, and what differs, such as their
+    strategies.
+    """
     apart = [key for key in ("workload", "node", "strategy") if was.get(key) != now.get(key)]
     if "workload" in apart or not apart:
         apart = ["workload", *apart[1:]]

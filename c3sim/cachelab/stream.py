@@ -101,7 +101,7 @@ class Launch:
         )
 
     def stream(self, line: int, sample: Sample | None = None) -> Stream:
-        """Its lines of *line* bytes; of a *sample* those alone."""
+        """Accesses of the launch to lines of *line* bytes; with a *sample* to its lines alone."""
         parts = (part for each in self.spans for part in _lines(each, line, sample))
         group, order, *step = (np.concatenate(each) for each in zip(*parts, strict=True))
         if self.place is not None:

@@ -34,7 +34,7 @@ class FlowSource(Protocol):
     def solve(self) -> None: ...
 
     def end(self) -> None:
-        """It is *due*: the clock stands there."""
+        """End the flows that are *due*: the clock stands there."""
 
 
 class NoFlows:

@@ -68,7 +68,7 @@ def solve(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]
 
 
 def fill(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
-    """As :func:`solve`, of *demands* on scarce capacities alone."""
+    """Rates as :func:`solve` gives them, where all *demands* are on scarce capacities."""
     users, slope = _book(capacities, demands)
     left = {c: capacities[c] for c in users}
     full = slope.copy()

@@ -74,7 +74,7 @@ def evaluate_run(
     noted: bool = True,
     stretched: bool = True,
 ) -> Result:
-    """As :func:`c3sim.run`, for models that have been checked against each other.
+    """Result as of :func:`c3sim.run`, for models that have been checked against each other.
 
     *noted* = False leaves out losses, notes and trust, *stretched* = False the time that contention
     adds to compute. They may take runs of their own, when somebody looks at them.
@@ -193,7 +193,9 @@ def _draw(outcome: Outcome) -> DrawResult:
 
 
 def _baseline(workload: Workload, node: Node) -> Workload:
-    """As written where there is no baseline: one stream for all, or a collective no library has."""
+    """Baseline of *workload*; itself where it has none: one stream for all, a collective no library
+    has.
+    """
     try:
         return baseline(workload, node)
     except InputError:

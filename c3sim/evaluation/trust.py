@@ -48,7 +48,7 @@ Domains = Mapping[str, Mapping[str, Box]]  # by owner: the path of the library o
 
 
 def conditions(node: Node, task: Task) -> Conditions | None:
-    """Those of *task* on *node*; None for a task whose domain is not kept."""
+    """Conditions of *task* on *node*; None for a task whose domain is not kept."""
     return kind_of(task).conditions(task, node)
 
 
@@ -325,7 +325,7 @@ def _file() -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1)
 def cells() -> tuple[Cell, ...]:
-    """Those of the packaged file."""
+    """Cells of the packaged file."""
     return tuple(Cell(**cell) for cell in _file()["cells"])
 
 

@@ -69,8 +69,8 @@ class Draw:
     yardsticks: tuple[Yardstick, ...] = (USUAL,)
 
     def runs(self) -> AbstractContextManager[None]:
-        """Where its runs are remembered: one number alone has no say in many; where all have moved,
-        none is as before.
+        """Context that remembers runs of the draw: one number alone has no say in many; where all
+        have moved, none is as before.
         """
         return nullcontext() if len(self.settings) <= 1 else of_one_node()
 

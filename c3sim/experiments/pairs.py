@@ -76,7 +76,7 @@ def other_means(
 
 
 def _some(strata: Mapping[Pair, Stratum], wanted: Mapping[Stratum, int]) -> dict[Pair, Stratum]:
-    """As many pairs as *wanted*, at most, of each stratum, drawn."""
+    """Pairs drawn from each stratum, as many as *wanted* at most."""
     random = Random(SEED)
     kept = set[Pair]()
     for stratum, pairs in grouped(strata, lambda pair: strata[pair]).items():

@@ -183,7 +183,7 @@ def _allowed(
     groups: tuple[tuple[Axis, ...], ...],
     every: Iterable[tuple[int, ...]],
 ) -> Iterable[tuple[int, ...]]:
-    """Those of *every* point that keep all constraints."""
+    """Points out of *every* one that keep all constraints."""
     scenarios, strategies = tuple(setup.workloads), loaded.study.strategies
     words: dict[str, tuple[object, ...]] = {"scenario": scenarios, "strategy": strategies}
     for axis in (axis for group in groups for axis in group if not axis.numeric):

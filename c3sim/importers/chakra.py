@@ -249,7 +249,7 @@ def _on_gpu(node: Node, by_id: Mapping[int, Node]) -> list[int]:
 
 
 def _order(nodes: Sequence[Node], awaits: Mapping[int, Sequence[int]], file: str) -> list[Node]:
-    """As in the file, but behind what they wait for."""
+    """Nodes in the order of the file, each behind all that it waits for."""
     sorter = TopologicalSorter(awaits)
     try:
         sorter.prepare()

@@ -81,7 +81,7 @@ class _Nodes:
             free += count
 
     def all(self) -> Iterator[Any]:
-        """Those of each task, in order of launch."""
+        """Nodes of each task, in order of launch."""
         last: dict[str, str] = {}
         streams: dict[str, int] = {}
         for name in self.of:
@@ -180,7 +180,7 @@ def _facts(task: TaskBase, node: Node, rank: int) -> tuple[str, dict[str, Any]]:
 
 
 def _collective(task: Collective, node: Node, rank: int) -> dict[str, Any]:
-    """Its size is what goes in on a GPU, as PyTorch's converter has it."""
+    """Attributes of a collective; its size is the input of a GPU, as PyTorch's converter has it."""
     group = task.group or node.ranks
     size = round(task.size / (group if task.op == "all_gather" else 1))
     span = group * task.stride

@@ -94,7 +94,7 @@ class Collector:
         return "validation"
 
     def _source(self, facts: str) -> str:
-        """Where the log came from: the user's words, *facts* of the log, what the user assumed."""
+        """Source of the log: the user's words, *facts* of the log, what the user assumed."""
         assumed = ", ".join(f"{key}={value}" for key, value in self.given.assume.items())
         origin = (self.given.origin, facts, f"assumed by the user: {assumed}" if assumed else "")
         return "; ".join(part for part in origin if part)

@@ -139,7 +139,7 @@ def fitting_nodes(path: Path, format: str) -> list[str]:
 
 
 def read_log(path: Path, *, large: bool = False) -> tuple[str, str]:
-    """Its text, unpacked, and what is wrong with its end. Raises InputError, as
+    """Text of the log, unpacked, and faults of its end. Raises InputError, as
     :func:`import_file`.
     """
     largest = most_text(large)
@@ -182,7 +182,7 @@ def most_text(large: bool) -> int:
 
 
 def read_unpacked(path: Path, *, large: bool = False) -> bytes:
-    """Its bytes, unpacked as far as they can be. Raises InputError: damaged, or too large."""
+    """Bytes of the file, unpacked as far as possible. Raises InputError: damaged, or too large."""
     largest = most_text(large)
     data = read_bytes(path, largest)
     _check_size(data, path, largest)

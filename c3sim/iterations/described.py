@@ -136,8 +136,8 @@ def evaluate(
     stretched: bool = True,
     wall_only: bool = False,
 ) -> Result:
-    """As :func:`c3sim.evaluation.evaluate.evaluate_run`, of a description too; *wall_only*: nothing
-    but ``wall_s`` of it is asked for, which takes a third of the runs.
+    """Result as of :func:`c3sim.evaluation.evaluate.evaluate_run`, of a description too;
+    *wall_only*: nothing but ``wall_s`` of it is asked for, which takes a third of the runs.
     """
     if isinstance(workload, Described):
         name = strategy_name(strategy)
@@ -171,8 +171,8 @@ def explain(
     *,
     full: bool = True,
 ) -> Explanation:
-    """As :func:`c3sim.evaluation.explanation.explain_run`, of a description too, of which *full*
-    asks for all orders.
+    """Explanation as of :func:`c3sim.evaluation.explanation.explain_run`, of a description too, of
+    which *full* asks for all orders.
     """
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
@@ -192,7 +192,7 @@ def explain_described(
     *,
     full: bool = True,
 ) -> Explanation:
-    """Its wall time, exposed communication and operator classes, by kind of sharing; tasks, of
+    """Wall time, exposed communication and operator classes, by kind of sharing; tasks, of
     which there are many, are left out. *progress* hears of the runs. *full*: over all orders of the
     kinds, else by the first and last contribution of each.
     """

@@ -43,8 +43,8 @@ def effort_of(workload: Workload, node: Node, strategy: str = "as_written") -> E
 def effort_of_description(
     loaded: LoadedIteration, node: Node, settings: Mapping[str, object]
 ) -> Effort:
-    """As :func:`effort_of`, of *loaded* on *node* with *settings*, before more than a layer of it
-    is made. Raises InputErrors.
+    """Effort as of :func:`effort_of`, of *loaded* on *node* with *settings*, before more than a
+    layer of it is made. Raises InputErrors.
     """
     iteration, node = loaded.iteration, node_with(node, settings)
     for path, value in settings.items():

@@ -29,7 +29,7 @@ from c3sim.spec.models import Transformer
 
 
 class Experts:
-    """Those of a GPU that has *share* of a layer of *model*, with its *products*."""
+    """Experts of a GPU that has *share* of a layer of *model*, with its *products*."""
 
     def __init__(
         self, operators: OperatorSet, model: Transformer, share: Share, products: Projections
@@ -62,7 +62,7 @@ class Experts:
         ]
 
     def _weights(self) -> list[Step]:
-        """Which experts a token takes, and what their results weigh."""
+        """Steps that choose each token's experts and the weights of their results."""
         o, model, rows = self.o, self.model, self.rows
         if o.fused:
             return [o.top_k("choose", rows, model.experts, model.experts_per_token)[0]]
@@ -105,7 +105,7 @@ class Experts:
         ]
 
     def _order(self) -> list[Step]:
-        """Where each row goes."""
+        """Steps that find the place of each row."""
         sort: list[Step] = [*self.o.sort("sort", self.chosen)]
         if self.o.fused:
             return sort

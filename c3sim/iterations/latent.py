@@ -32,7 +32,7 @@ from c3sim.spec.models import Transformer
 
 
 class LatentAttention:
-    """That of a GPU that has *share* of a layer of *model*, with its *products*."""
+    """Latent attention of a GPU that has *share* of a layer of *model*, with its *products*."""
 
     def __init__(
         self, operators: OperatorSet, model: Transformer, share: Share, products: Projections

@@ -33,7 +33,7 @@ from c3sim.spec.workload import Workload
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
-#: What computation alone leaves idle [s], by piece and layers.
+#: Idle time [s] of computation alone, by piece and layers.
 Idle = Mapping[tuple[Piece, int], float]
 
 
@@ -60,7 +60,7 @@ class Measured:
 
     @property
     def idle(self) -> Idle | None:
-        """What computation alone leaves idle [s] in each run: latencies that no rate moves; None
+        """Idle time [s] of computation alone in each run: latencies that no rate moves; None
         where the host is in the loop.
         """
         runs = {(WHOLE, self.few): self.low, (WHOLE, self.more): self.high}
@@ -177,7 +177,7 @@ class InTurns:
 
     @property
     def idle(self) -> Idle | None:
-        """As of :class:`Measured`, of the runs that were made."""
+        """Idle times as of :class:`Measured`, of the runs that were made."""
         made = self.runs.made
         return None if self.host_bound else {key: each.idle for key, each in made.items()}
 

@@ -236,7 +236,7 @@ class OperatorSet:
         return self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
 
     def dropout(self, name: str, numbers: float, read: float, written: float) -> Op:
-        """As elementwise, with a random number for each element."""
+        """Elementwise operator that draws a random number for each element."""
         op = self.elementwise(name, numbers, read, written, flops=self.parts.dropout_flops)
         assert isinstance(op.task, Kernel)
         part = {"memory_efficiency": self.parts.dropout}

@@ -25,8 +25,9 @@ _BIASED |= dict.fromkeys((*OF_EXPERTS, "shared-down"), "network")
 
 
 class Projections:
-    """Those of a GPU that has *share* of a layer of *model*. Experts' gate and up are one product.
-    *attention*, *network*: products of one input each; *chosen*: rows that go through experts.
+    """Projections of a GPU that has *share* of a layer of *model*. Experts' gate and up are one
+    product. *attention*, *network*: products of one input each; *chosen*: rows that go through
+    experts.
     """
 
     def __init__(self, operators: OperatorSet, model: Transformer, share: Share):

@@ -158,7 +158,7 @@ def total(tasks: Mapping[str, TaskResult], names: list[str], field: str) -> floa
 
 
 def slowdown(tasks: Mapping[str, TaskResult], names: list[str]) -> float:
-    """That of a single task; of several that of all of them, without waiting for predecessors."""
+    """Slowdown of a task, or of several together, without waiting for predecessors."""
     if len(names) == 1:
         return tasks[names[0]].slowdown
     alone = total(tasks, names, "isolated_s")

@@ -102,7 +102,7 @@ class Knob:
 
 
 def knobs_of(model: Workload, node: Node, strategy: str) -> list[Knob]:
-    """Those of *model* on *node* under *strategy*; paths that the machine lacks are left out."""
+    """Knobs of *model* on *node* under *strategy*; paths that the machine lacks are left out."""
     if isinstance(model, Described):
         found = list(_of_iteration(model, node))
         return [*found, *_reserved(node, strategy), *_of_machine(model, node)]

@@ -145,7 +145,7 @@ class Drawing:
         self._sharers: dict[Capacity, int] = {}  # GPUs that share a part of the network
 
     def home(self, gpu: int, here: int | None = None) -> int:
-        """As :meth:`Machine.home`."""
+        """Simulated GPU of :meth:`Machine.home`."""
         if not self.folded:
             return gpu % self.node.ranks
         return gpu % self._gpus if here is None else here

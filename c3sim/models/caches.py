@@ -58,7 +58,7 @@ class GemmTraffic:
         return self.again.near + self.again.swept
 
     def in_the_mean(self, share: float) -> GemmTraffic:
-        """That of all tiles, where this *share* of them is not wholly beyond an edge."""
+        """Mean traffic of all tiles, where this *share* of them is not wholly beyond an edge."""
         if share == 1.0:
             return self
         near, near_footprint, swept, swept_footprint, swept_b = self.again

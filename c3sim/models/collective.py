@@ -94,8 +94,8 @@ def plan_phase(
 
 
 def _counts(library: CollectiveLibrary, task: Collective, algorithm: str, ranks: Ranks) -> Counts:
-    """What *task* sends, reads and writes by *algorithm*. Between registered buffers a rank stores
-    its own shard only out of place.
+    """Counts of bytes that *task* sends, reads and writes by *algorithm*. Between registered
+    buffers a rank stores its own shard only out of place.
     """
     counts = counts_of(task.op, algorithm, ranks.count, registered=library.registered)
     stored = library.registered and algorithm == "direct" and task.out_of_place

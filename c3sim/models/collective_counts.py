@@ -102,8 +102,8 @@ REGISTERED: dict[tuple[str, str], Callable[[int], Counts]] = {
 
 
 def counts_of(op: str, algorithm: str, ranks: int, *, registered: bool = False) -> Counts:
-    """What *algorithm* sends, reads and writes among *ranks*; *registered*: between buffers that
-    all of them know, so that nothing is copied into or out of buffers of the library.
+    """Counts of bytes that *algorithm* sends, reads and writes among *ranks*; *registered*: between
+    buffers that all of them know, so that nothing is copied into or out of buffers of the library.
 
     Raises KeyError for an algorithm that the operation does not have.
     """
@@ -142,7 +142,7 @@ PRIMITIVES: dict[tuple[str, str], Callable[[int], tuple[Primitive, ...]]] = {
 def primitives_of(
     op: str, algorithm: str, ranks: int, *, out_of_place: bool = False
 ) -> tuple[Primitive, ...]:
-    """Those of one chunk, in order; none where a collective is not told apart into primitives.
+    """Primitives of one chunk, in order; none where a collective is not told apart into primitives.
     Out of place a ring's all-gather begins with a copy to its own output as it sends.
     """
     known = PRIMITIVES.get((op, algorithm))

@@ -152,8 +152,8 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
 
 
 def _seen(gpu: Gpu, task: Gemm) -> Choice | None:
-    """What the library was seen to choose for *task*, on a GPU with as many units as the one where
-    its kernels were read; None: nobody has seen it.
+    """Choice that the library was seen to make for *task*, on a GPU with as many units as the one
+    where its kernels were read; None: nobody has seen it.
     """
     table = gpu.gemm_library(task.library).choices
     if table is None or task.macro_tile or task.schedule or task.rows or task.batch > 1:

@@ -63,7 +63,7 @@ def group_of(node: Node, task: Collective) -> Group | None:
 
 
 class Span(NamedTuple):
-    """Where the members of a group are: *inside* each of its nodes, and its nodes (*between*)."""
+    """Members of a group *inside* each of its nodes, and its nodes (*between*)."""
 
     inside: Group
     between: Group

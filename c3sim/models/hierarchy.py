@@ -130,7 +130,7 @@ class Plans:
         self._known: dict[Collective, CollectivePlan] = {}
 
     def of(self, task: Collective) -> CollectivePlan:
-        """As :func:`plan_collective`."""
+        """Plan of *task* as :func:`plan_collective` makes it, kept."""
         like = task.at_any_time()
         if like not in self._known:
             self._known[like] = plan_collective(self.node, task)

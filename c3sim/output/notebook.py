@@ -174,7 +174,7 @@ def _larger(explanation: Explanation) -> dict[str, Part]:
 
 
 def draw_sweep(swept: SweepResult, **options: str | None) -> Figure:
-    """As ``c3sim plot`` draws its folder."""
+    """Figure that ``c3sim plot`` draws of the sweep's folder."""
     from c3sim.output.pictures.draw import draw_results
     from c3sim.output.results.table import read_results
 
@@ -182,7 +182,7 @@ def draw_sweep(swept: SweepResult, **options: str | None) -> Figure:
 
 
 def sweep_html(swept: SweepResult) -> list[str]:
-    """Its summary, its picture where there is one, and its first rows."""
+    """Summary of the sweep, its picture where there is one, and its first rows."""
     from c3sim.errors import InputError
 
     parts = [html_of(repr(swept))]

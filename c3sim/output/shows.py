@@ -51,7 +51,7 @@ def html(what: Any) -> str:
 
 
 def text(what: Told) -> str:
-    """What the command line prints of *what*."""
+    """Text that the command line prints of *what*."""
     import io
 
     from rich.console import Console

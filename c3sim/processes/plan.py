@@ -190,7 +190,7 @@ class Planned(Generic[T_co]):
 
     @cached_property
     def lines(self) -> Lines:
-        """Its effect on the lines of the last cache."""
+        """Effect of the task on the lines of the last cache."""
         return lines_of(self.scene.node.gpu, self.use, self.scene.workload.host.set_aside)
 
     @property

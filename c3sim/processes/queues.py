@@ -29,7 +29,7 @@ class _Entry(NamedTuple):
 
 
 class Queues:
-    """Those of one GPU."""
+    """Hardware queues of one GPU."""
 
     def __init__(self, context: Context, count: int):
         kernels = context.node.gpu.kernels

@@ -83,7 +83,7 @@ class HostThread:
             job()
 
     def occupy(self, time: float, call: Callable[[], None]) -> None:
-        """As :meth:`do`, by the job that holds the thread, blocked or not."""
+        """Do *call* after *time*, as :meth:`do`, by the job that holds the thread, blocked too."""
         Timeout(self.env, self._reserve(time)).callbacks.append(lambda _event: call())
 
     def block(self) -> None:

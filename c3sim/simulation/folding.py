@@ -21,7 +21,7 @@ def can_fold(workload: Workload, node: Node) -> bool:
 
 
 def folds(plan: Plan) -> bool:
-    """As :func:`can_fold`, of a workload that has been resolved."""
+    """True as of :func:`can_fold`, for a workload that has been resolved."""
     return (
         _leaves_are_alike(plan.scene.node)
         and all(task.foldable for task in plan.tasks.values())

@@ -215,8 +215,8 @@ def _settled(before: Memories, after: Memories) -> bool:
 
 
 def _behind(clock: ClockSpec, turns: Turns, memories: Memories) -> Memories | None:
-    """What governors know behind the turn that asked *turns*, once more behind *memories*; None: it
-    would be another one.
+    """Memories of governors behind the turn that asked *turns*, once more behind *memories*; None:
+    it would be another one.
     """
     if not turns:
         return None

@@ -171,7 +171,7 @@ def inside(annotation: Any, step: str | int, value: Any = None) -> Any:
 
 
 def inside_model(model: type[BaseModel], step: str | int, value: Any = None) -> Any:
-    """As :func:`inside`, of a *model*."""
+    """Field or item as of :func:`inside`, of a *model*."""
     by_others = getattr(model, "inside", None)  # of a model whose fields decide on others
     if by_others is not None and (found := by_others(step, value)) is not None:
         return found

@@ -362,5 +362,5 @@ class Dlrm(Spec):
 
     @property
     def parameters(self) -> int:
-        """Those and the tables."""
+        """Parameters of the networks and the tables."""
         return self.network_parameters + sum(self.rows) * self.width

@@ -44,7 +44,7 @@ class TaskTime(Spec):
 
     @model_serializer(mode="wrap")
     def _without_waits(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As it was written before it had waits, where it has none: hashes of fits stay."""
+        """Fields without waits where there are none, as files had before: hashes of fits stay."""
         waits = ("moving_us", "waited_for_ranks_us")
         return {k: v for k, v in dump(self).items() if v is not None or k not in waits}
 

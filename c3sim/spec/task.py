@@ -74,7 +74,7 @@ class TaskBase(Spec):
         return False
 
     def at_any_time(self) -> Self:
-        """It without what it waits for, in which pieces of equal work differ."""
+        """Task without its predecessors, in which pieces of equal work differ."""
         return self.model_copy(update={"after": (), "launch_after": ()})
 
 

@@ -61,7 +61,7 @@ def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
 
 
 def use_of(task: Kernel, gpu: Gpu) -> CacheUse:
-    """Its accesses and policy in the caches of *gpu*; accesses count what takes lines."""
+    """Accesses and policy of *task* in the caches of *gpu*; accesses count what takes lines."""
     evicted = None
     if task.through_caches:
         moved = moved_by(gpu, task, gpu.shared_cache)

@@ -52,7 +52,7 @@ class Kind(ABC, Generic[T]):
         return {}
 
     def use(self, _task: T, _gpu: Gpu) -> CacheUse:
-        """Its accesses and policy in the caches of *gpu*."""
+        """Accesses and policy of a task in the caches of *gpu*."""
         return CacheUse()
 
     def posted(self, _task: T) -> Posting | None:

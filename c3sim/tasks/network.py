@@ -94,8 +94,8 @@ class EngineCollective:
                 self._copies(gpu, task.size / self.parts, partial(self._land, part))
 
     def put(self, gpu: int, posting: Posting, done: Callback) -> float:
-        """As :meth:`submit`, by workgroups that put each other node's part of a direct all-to-all.
-        Seconds in which they do.
+        """Post packets as :meth:`submit` does, by workgroups that put each other node's part of a
+        direct all-to-all. Seconds in which they do.
         """
         size = self.task.size * (1.0 - 1.0 / self.span.size)
         transfer = to_all(self.context.node, gpu, size, "all", self.span)

@@ -56,7 +56,7 @@ class OnUnits(Planned[T_co]):
 
     @property
     def grid(self) -> GridShape:
-        """Its grid, which every kernel has."""
+        """Grid of the kernel."""
         assert self.shape is not None
         return self.shape
 

@@ -28,8 +28,8 @@ def footprint_of(task: StreamKernel) -> float:
 
 
 def use_of(task: StreamKernel, gpu: Gpu) -> CacheUse:
-    """Its accesses and policy in the caches of *gpu*. A reuse predictor knows whether it finds
-    lines again.
+    """Accesses and policy of a stream in the caches of *gpu*. A reuse predictor knows whether it
+    finds lines again.
     """
     stored, size = ARRAYS[task.pattern][1] * task.bytes, footprint_of(task)
     reused = True

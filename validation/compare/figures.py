@@ -33,7 +33,7 @@ class Figure:
 
     @property
     def record(self) -> Record:
-        """Its record; of repeats, the one with their mean times."""
+        """Record of the figure; of repeats, the one with their mean times."""
         return self.measurement.record
 
     @property
@@ -57,7 +57,7 @@ class Figure:
 
     @property
     def fair_error(self) -> float:
-        """That of the prediction to hold beside a plain one: given measured isolated times, where
+        """Error of the prediction to hold beside a plain one: given measured isolated times, where
         there are any.
         """
         return self.error if self.given_error is None else self.given_error

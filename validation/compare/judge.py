@@ -58,8 +58,8 @@ def verdict_of(
 
 
 def _of_suite(records: Sequence[Record], suite: str, *, of_many: bool = False) -> list[Record]:
-    """Those of *suite*; all where it is empty. Raises InputError for one that has no record, unless
-    *records* are some *of many*.
+    """Records of *suite*; all where it is empty. Raises InputError for one that has no record,
+    unless *records* are some *of many*.
     """
     found = [record for record in records if suite in ("", record.suite)]
     if not found and suite and not of_many:

@@ -86,7 +86,7 @@ def are_packaged(paths: Sequence[str | Path]) -> bool:
 
 @dataclass(frozen=True)
 class Reader:
-    """Who hears how many files are read, of how many; all are alike to what keeps records."""
+    """Listener to the count of files that are read; all listeners are equal keys of a cache."""
 
     told: Callable[[int, int], None] | None = field(default=None, compare=False)
 

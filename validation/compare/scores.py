@@ -119,13 +119,13 @@ class SuiteScore:
 
     @property
     def unlisted(self) -> tuple[Rival, ...]:
-        """Those of them that are not listed with a reason."""
+        """Better rivals that are not listed with a reason."""
         listed = self.beaten.by if self.beaten else ()
         return tuple(rival for rival in self.defects if rival.predictor not in listed)
 
     @property
     def new_defects(self) -> tuple[Rival, ...]:
-        """Those of them that fail: on ten figures or more."""
+        """Better rivals that fail the suite: on ten figures or more."""
         return tuple(rival for rival in self.unlisted if rival.count >= LEAST)
 
     @property

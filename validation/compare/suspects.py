@@ -48,7 +48,7 @@ class Suspect:
 
     @property
     def words(self) -> str:
-        """Its path, its value, and why."""
+        """Path of the suspect, its value, and why."""
         return f"{self.path} = {self.leaf.text} ({self.why})"
 
 

@@ -103,8 +103,8 @@ def groups(loaded: LoadedNode, only: str = "") -> list[Group]:
 def records_of(
     group: Group, node: str, free: Sequence[Record], kin: Iterable[str] = ()
 ) -> list[Record]:
-    """Those of *free* (role ``calibration``) that *group* is fitted to on *node*; *kin*: other
-    nodes that share its parameters.
+    """Records out of *free* (role ``calibration``) that *group* is fitted to on *node*; *kin*:
+    other nodes that share its parameters.
     """
     ran_on = {node, *kin}
     return [each for each in free if each.suite in group.suites and each.node in ran_on]

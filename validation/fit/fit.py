@@ -117,7 +117,9 @@ WIDE = 5.0  # an interval whose ends differ by more than this factor is searched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """Its *path* in the node, the *interval* it may move in, where to *start*; in SI units."""
+    """Free number: its *path* in the node, the *interval* it may move in, where to *start*; SI
+    units.
+    """
 
     path: str
     interval: tuple[float, float]

@@ -87,7 +87,7 @@ def kernels_of(graph: torch.cuda.CUDAGraph) -> dict[str, Any]:
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """What a row is, and what was measured."""
+    """Rows of a shape and its measured times."""
     for m, n in (*((side, side) for side in SQUARES), *OTHERS):
         for k in (depth for depth in DEPTHS if m * n * depth <= MOST):
             for sets in (1, 8) if m * n < 2**26 else (1, 2):

@@ -87,7 +87,7 @@ class Host:
 
 
 def processor() -> int | None:
-    """That the thread was on last; None where the system does not tell."""
+    """Processor that the thread was on last; None where the system does not tell."""
     try:
         fields = Path("/proc/thread-self/stat").read_text().rpartition(")")[2].split()
         return int(fields[36])  # proc(5): field 39, of which the third is the first here

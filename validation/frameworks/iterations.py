@@ -336,7 +336,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
 
 @contextmanager
 def _left_out(name: str, *, alone: bool) -> Iterator[None]:
-    """Where nobody else waits, case *name* costs no other if it fails."""
+    """Context in which a case *name* that nobody else waits for may fail alone."""
     try:
         yield
     except Exception as error:

@@ -56,7 +56,7 @@ def traced(shapes: list[Shape]) -> list[list[dict[str, Any]]]:
 
 
 def row(shape: Shape, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """What one call of *shape* launches."""
+    """Names of the kernels that one call of *shape* launches."""
     each = len(events) // CALLS
     calls = [events[at : at + each] for at in range(each, len(events), each)]  # without the first
     kernels = []

@@ -67,7 +67,7 @@ REPEATS_EXPLAINED = (
 
 
 def verdict_text(score: SuiteScore) -> str:
-    """Its state, since when a gap is no worse, and which plain predictors are better."""
+    """State of the suite, since when a gap is no worse, and which plain predictors are better."""
     since = f": not worse than on {score.bound.since}" if score.bound and score.gap else ""
     better = ", ".join(rival.predictor for rival in score.defects)
     return (

@@ -81,7 +81,7 @@ class Plan(Spec):
 
     @property
     def gpus(self) -> int:
-        """As many as its largest step needs."""
+        """GPUs that the largest step needs."""
         return max(step.gpus for step in self.steps)
 
     @model_validator(mode="after")

@@ -22,7 +22,9 @@ REMEMBERED = 1024  # sets of uses; many flows have the same
 
 
 class CompiledProgress(Progress):
-    """As :class:`Progress`. A flow's numbers are right when it is reported, settled or removed."""
+    """:class:`Progress`, compiled. A flow's numbers are right when it is reported, settled or
+    removed.
+    """
 
     def __init__(self) -> None:
         super().__init__()

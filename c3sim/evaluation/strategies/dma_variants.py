@@ -58,7 +58,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """As in output: ``pcpy``, ``b2b:2_pl``."""
+        """Name in output: ``pcpy``, ``b2b:2_pl``."""
         return (
             self.program + (f":{self.engines}" if self.engines else "") + "_pl" * self.prelaunched
         )

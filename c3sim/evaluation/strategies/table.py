@@ -232,7 +232,7 @@ def best_candidate(strategy: str, workload: Workload, node: Node, *, energy: boo
 
 
 def best_workload(strategy: str, workload: Workload, node: Node) -> Workload:
-    """That of the best candidate, without a run where there is one alone. Raises InputError."""
+    """Workload of the best candidate, without a run where there is only one. Raises InputError."""
     candidates = candidates_of(strategy, workload, node)
     if len(candidates) == 1:
         return candidates[0].workload

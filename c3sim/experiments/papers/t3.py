@@ -63,7 +63,7 @@ def reduce(asked: Asked, cases: Sequence[Placed], rows: list[Row]) -> Mapping[st
 
 
 def _known(rows: Sequence[Row]) -> Sequence[Row]:
-    """Those of which figures are published, or all."""
+    """Rows with published figures; all rows where none has any."""
     return [row for row in rows if not row.beyond] or rows
 
 

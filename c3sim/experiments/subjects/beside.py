@@ -68,7 +68,7 @@ class Beside:
             repeat *= 2
 
     def _run(self, gemm: Gemm | None, size: float | None) -> dict[str, TaskRun]:
-        """Those of both that are given, the collective with *size* bytes."""
+        """Runs of the GEMM and the collective of *size* bytes, of each that is given."""
         tasks: dict[str, Task] = {}
         if size is not None:
             tasks[GATHER] = self.collective.model_copy(

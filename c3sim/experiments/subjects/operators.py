@@ -104,7 +104,7 @@ def fused(node: Node, row: Configuration, how: Conditions) -> Workload:
 
 
 def fused_tasks(node: Node, row: Configuration, how: Conditions) -> Tasks:
-    """Its last tasks are those that :func:`lasts` names."""
+    """Tasks of a fused operator; the last ones are those that :func:`lasts` names."""
     compute = {**_persistent(node, row, how), "after": []}
     if node.nodes > 1:
         return {"compute": compute, **_puts(node, row, how)}

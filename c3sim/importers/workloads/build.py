@@ -87,7 +87,7 @@ def build(traces: Sequence[Trace], node: Node, wanted: int | None) -> Built:
 
 
 def _meetings(traces: Sequence[Trace], iterations: Sequence[Iteration]) -> Meetings | None:
-    """Where the collectives of several ranks meet; None for one rank or without times."""
+    """Meetings of the collectives of several ranks; None for one rank or without times."""
     if len(traces) == 1 or not all(trace.timed for trace in traces):
         return None
     return meet(iterations, [trace.works for trace in traces])

@@ -63,7 +63,7 @@ class Imported:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """What was read, guessed, replayed and moved, in words."""
+        """Lines that say what was read, guessed, replayed and moved."""
         built = self.built
         times = (
             f": {built.wall / 1e3:.3f} ms, of which {built.exposed / 1e3:.3f} ms communication"

@@ -188,7 +188,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
 
 
 def _of_one_device(works: Sequence[tuple[str, Work]]) -> tuple[list[Work], list[str]]:
-    """Those of the busiest device, and what is left out."""
+    """Works of the busiest device, and remarks on all that is left out."""
     busy: dict[str, float] = {}
     for device, work in works:
         busy[device] = busy.get(device, 0.0) + work.duration

@@ -67,7 +67,7 @@ def dress(axes: Axes, column: Column, side: str, *, direction: bool = False) -> 
 
 
 def _apart(values: Sequence[float], log: bool) -> list[float]:
-    """Those of the ascending *values* whose labels do not overlap the label before."""
+    """Ascending *values* whose labels do not overlap the label before."""
     at = [math.log(value) for value in values] if log else list(values)
     gap = 0.05 * (at[-1] - at[0])
     kept = [0]

@@ -100,7 +100,7 @@ def _draw(result: Result, timeline: Timeline, gpu: str) -> Figure:
 
 
 def _scale(result: Result, timeline: Timeline, step: Step | None) -> Scale:
-    """As long as all that is drawn: tasks, and of a workload as long as they take alone."""
+    """Time axis as long as all that is drawn: tasks, and of a workload their times alone."""
     unit, length = time_unit(timeline.end)
     alone = (task.start_s + task.isolated_s for task in result.tasks.values() if step is None)
     longest = max([timeline.end, *(task.end_s for task in result.tasks.values()), *alone])

@@ -28,7 +28,7 @@ _OF_STAGE = {
 
 
 def on_a_page(panels: list[tuple[Panel, Counter]], result: Result) -> list[tuple[Panel, Counter]]:
-    """Those of *panels* that a picture of an iteration has; of a workload all."""
+    """*panels* that a picture of an iteration has; of a workload all."""
     if not isinstance(result, IterationResult):
         return panels
     return [each for each in panels if each[0].counter in ON_A_PAGE]

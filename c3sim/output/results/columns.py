@@ -95,7 +95,7 @@ class Column:
 
     @property
     def title(self) -> str:
-        """Its label, with the unit in which values are shown."""
+        """Label of the column, with the unit in which values are shown."""
         unit = self.display().unit
         return f"{self.label} ({unit})" if unit else self.label
 

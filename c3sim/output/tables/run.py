@@ -277,7 +277,7 @@ def phase_tables(result: Result) -> list[Table]:
 
 
 def iteration_table(result: IterationResult) -> Group:
-    """Its times in a header, a row per operator class, notes."""
+    """Times of an iteration in a header, a row per operator class, notes."""
     unit, length = time_unit(result.wall_s)
 
     def time(seconds: float) -> str:

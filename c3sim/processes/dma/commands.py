@@ -152,8 +152,8 @@ class _CopyRun:
 
 
 def _rate_by_state(context: Context, linked: bool, pull: bool, work: float, ways: int) -> Rate:
-    """As :func:`engine_rate`; the same function for copies that are alike, so that a GPU's state
-    asks it once.
+    """Rate as of :func:`engine_rate`; the same function for copies that are alike, so that a GPU's
+    state asks it once.
     """
     alike = linked, pull, work, ways
     if alike not in context.engine_rates:

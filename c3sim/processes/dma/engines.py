@@ -305,7 +305,7 @@ class Request:
             queue.advance()
 
     def on_turn(self, execution: Execution) -> None:
-        """Its own queue's turn: tell the source, unless it knows, and wait for the end."""
+        """Take the turn of its queue: tell the source, unless it knows, and wait for the end."""
         self.execution = execution
         execution.free_engine()
         if self.batch and not self.batch[0][0].due:

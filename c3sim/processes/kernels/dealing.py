@@ -45,7 +45,7 @@ class EngineTurns:
         return len(self.rotation.turns[self.engine]) if self.total else 0
 
     def count(self, places: int) -> int:
-        """Its own among the first *places* of the die."""
+        """Places of this engine among the first *places* of the die."""
         return self.rotation.count(self.engine, min(places, self.total))
 
     def place(self, index: int) -> int:

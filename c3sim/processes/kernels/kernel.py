@@ -112,7 +112,7 @@ class Cohort:
         self.left = 0  # pieces to do behind the one in progress
 
     def only(self, parts: Parts, count: int) -> Cohort:
-        """Those of *parts*, *count* in all, behind the rounds in progress."""
+        """Cohort of *parts*, *count* workgroups in all, behind the rounds in progress."""
         return Cohort(parts, count, 0.0, later=self.later, exact=True, listed=self.listed)
 
     @property

@@ -37,11 +37,11 @@ class Claim:
     waves: int
 
     def fitting(self, unit: ComputeUnits) -> int:
-        """Such workgroups that an empty compute unit has room for."""
+        """Workgroups of this claim that an empty compute unit has room for."""
         return self.within(unit.lds, unit.registers, unit.waves)
 
     def within(self, lds: float, registers: int, waves: int) -> int:
-        """Such workgroups that so much of a unit has room for; what needs no LDS fits without."""
+        """Workgroups of this claim that fit so much of a unit; a claim without LDS needs none."""
         room, more = registers // self.registers, waves // self.waves
         if more < room:
             room = more

@@ -51,7 +51,7 @@ class Waiting(Generic[W]):
             del self._lines[key]
 
     def served(self) -> Iterator[W]:
-        """Those that wait, in their order, but for those behind one that stays where it was."""
+        """Kernels that wait, in their order, but for those behind one that stays where it was."""
         heads = [
             (line[0].order, number, key) for number, (key, line) in enumerate(self._lines.items())
         ]

@@ -89,7 +89,7 @@ class Expression:
         return found
 
     def number(self, lookup: Lookup) -> float:
-        """As :meth:`value`, which must be a finite number."""
+        """Number that :meth:`value` gives, which must be finite."""
         found = self.value(lookup)
         is_number = isinstance(found, int | float) and not isinstance(found, bool)
         if not is_number or not math.isfinite(found):

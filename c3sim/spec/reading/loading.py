@@ -47,8 +47,8 @@ class LoadedWorkload:
     places: Mapping[str, int] = field(default_factory=dict)
 
     def check_on(self, node: Node) -> None:
-        """As :func:`~c3sim.spec.reading.checks.on_node.check_on_node`, errors with file and
-        line.
+        """Check as :func:`~c3sim.spec.reading.checks.on_node.check_on_node`; errors have file
+        and line.
         """
         with with_places(self.file, self.places):
             check_on_node(self.workload, node)
@@ -83,7 +83,7 @@ def load_workload(path_or_name: str | Path) -> Workload:
 
 
 def open_workload(path_or_name: str | Path) -> LoadedWorkload:
-    """As :func:`load_workload`, with the lines of the file, for later checks."""
+    """Workload as of :func:`load_workload`, with the lines of the file, for later checks."""
     path = library.find("workload", path_or_name)
     style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
     if style == "si" and is_config(read_document(path).data):
@@ -101,7 +101,7 @@ def load_study(path_or_name: str | Path) -> Study:
 
 
 def open_study(path_or_name: str | Path) -> LoadedStudy:
-    """As :func:`load_study`, with the lines of the file, for later checks."""
+    """Study as of :func:`load_study`, with the lines of the file, for later checks."""
     study, file, places = open_file(library.find("study", path_or_name), Study)
     return LoadedStudy(study=study, file=file, places=places)
 
@@ -181,8 +181,8 @@ def load_file(path: Path, model: type[Model]) -> Model:
 def open_file(
     path: Path, model: type[Model], style: Style = "text"
 ) -> tuple[Model, str, dict[str, int]]:
-    """As :func:`load_file`, its numbers in *style*, with the file as errors print it, and the line
-    of each path in it.
+    """Model as of :func:`load_file`, its numbers in *style*, with the file as errors print it, and
+    the line of each path in it.
     """
     document = read_document(path)
     return read(model, document, Reading(style)), document.place.file, document.lines()

@@ -115,7 +115,7 @@ def set_value(node: Node, workload: Workload, path: str, value: object) -> tuple
 
 
 def set_si(node: Node, workload: Workload, path: str, value: object) -> tuple[Node, Workload]:
-    """As :func:`set_value`, a plain number being in SI units."""
+    """Set a value as :func:`set_value` does, a plain number being in SI units."""
     return _set(node, workload, path, value, "si")
 
 
