@@ -40,12 +40,13 @@ def test_the_whole_is_told_at_the_pace_of_the_first_seconds_and_once():
 
 def test_each_piece_of_work_has_a_pace_of_its_own():
     """Three items in 30 s each are behind; the piece that follows takes 2 s an item, 20 in all."""
-    now, asked, told = 0.0, [], []
-    watcher = AheadOfEach(asked.append, lambda *each: told.append(each), lambda: now)
+    work = Work()
+    watcher = AheadOfEach(work.asked.append, lambda *each: work.told.append(each), lambda: work.now)
     for now, what, done in ((0, "first", 0), (90, "first", 3), (90, "next", 0), (96, "next", 3)):
+        work.now = now
         watcher(what, done, 10)
-    assert asked == [Effort(300.0, 0.0), Effort(20.0, 0.0)]
-    assert told[1:3] == [("first", 3, 10), ("next", 0, 10)]
+    assert work.asked == [Effort(300.0, 0.0), Effort(20.0, 0.0)]
+    assert work.told[1:3] == [("first", 3, 10), ("next", 0, 10)]
 
 
 def test_what_an_earlier_start_did_is_neither_pace_nor_ahead():

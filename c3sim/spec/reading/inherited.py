@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -224,13 +225,14 @@ def notes_on(values: Sequence[Inherited]) -> Iterator[str]:
     if scaled:
         texts = [f"{each.path} {each.text} ({each.factor:.3g}x)" for each in scaled]
         yield f"scaled to the numbers of this node: {few(texts)}"
-    groups: dict[tuple[str, bool, tuple[Moved, ...]], list[str]] = {}
+    kept: dict[str, list[Inherited]] = {}
     for each in values:
         if each.factor is None:
-            key = each.origin, each.fitted, each.moved
-            groups.setdefault(key, []).append(f"{each.path} {each.text}")
-    for (origin, fitted, moved), texts in groups.items():
-        how = "fitted" if fitted else "given"
+            kept.setdefault(each.origin, []).append(each)
+    for origin, every in kept.items():
+        how = " or ".join(dict.fromkeys("fitted" if each.fitted else "given" for each in every))
+        moved = tuple(dict.fromkeys(chain.from_iterable(each.moved for each in every)))
+        texts = [f"{each.path} {each.text}" for each in every]
         yield f"inherited from {origin}, {how} at {_at_numbers(moved)}: {few(texts)}"
 
 

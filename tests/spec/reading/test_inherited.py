@@ -85,6 +85,17 @@ def test_a_value_without_a_law_is_listed_with_the_number_it_was_fitted_at(node):
     assert any("inherited from h200, fitted at" in note for note in notes)
 
 
+def test_what_one_file_hands_on_is_one_note_however_many_numbers_differ(node):
+    mine = node(
+        "like: h200-2\ngpu: {like: h200, hbm: {bandwidth: {value: 3.35 TB/s, source: H100}}, "
+        "l2: {capacity: {value: 50 MiB, source: H100}}}"
+    )
+    notes = remarks(mine, mine.node, NO_WORKLOAD, [])
+    (note,) = (each for each in notes if "inherited from h200," in each)
+    assert "gpu.hbm.bandwidth 4.8 TB/s (here 3.35 TB/s)" in note
+    assert "gpu.l2.capacity 60 MiB (here 50 MiB)" in note
+
+
 def test_a_chain_of_files_scales_from_where_the_value_was_fitted(tmp_path):
     """1.98 GHz, then 1.5, then 1.2 GHz: the value of the last is 1.2 / 1.98 of the first."""
     files = {"one": ("h200", "1.5 GHz"), "two": ("one.yaml", "1.2 GHz")}
@@ -100,9 +111,7 @@ def test_a_chain_of_files_scales_from_where_the_value_was_fitted(tmp_path):
 
 def test_what_takes_cycles_takes_longer_at_a_lower_clock(node):
     """Half of 1.98 GHz: from a slice to the next 176 ns, 88 before, and the limits twice theirs."""
-    mine = node(
-        "like: h200-2\ngpu: {like: h200, clock: {maximum: {value: 990 MHz, source: test}}}"
-    )
+    mine = node("like: h200-2\ngpu: {like: h200, clock: {maximum: {value: 990 MHz, source: test}}}")
     assert mine.node.gpu.gemm_libraries["cublas"].slice_time == pytest.approx(176e-9)
     leaf = mine.provenance["gpu.gemm_libraries.cublas.slice_time"]
     assert leaf.interval == pytest.approx((164e-9, 200e-9))
