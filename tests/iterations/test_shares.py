@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from iteration_case import result
@@ -64,3 +65,12 @@ def test_parts_of_an_iteration_add_up_to_its_wall_time(parallel: dict, launch: s
     Console(file=text, width=100).print(iteration_table(step))
     wall = next(line for line in text.getvalue().splitlines() if line.startswith("wall   "))
     assert wall.split()[-1] == "100.0"
+
+
+def test_a_time_that_rounds_to_nothing_has_no_sign() -> None:
+    """A sum over classes that ends at -1 ps of stretching."""
+    step = result(layers=2, batch=1, tokens=128)
+    step = replace(step, overlap=replace(step.overlap, stretched_s=-1e-12))
+    text = io.StringIO()
+    Console(file=text, width=100).print(iteration_table(step))
+    assert "operators stretched by 0.000" in text.getvalue()

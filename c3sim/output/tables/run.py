@@ -281,7 +281,7 @@ def iteration_table(result: IterationResult) -> Group:
     unit, length = time_unit(result.wall_s)
 
     def time(seconds: float) -> str:
-        return f"{seconds / length:.3f} {unit}"
+        return f"{seconds / length:z.3f} {unit}"
 
     gpus = f"{result.ranks.count} GPU" + "s" * (result.ranks.count > 1)
     head = (
