@@ -13,6 +13,7 @@ from c3sim.spec.quantities import (
     Bytes,
     BytesPerCycle,
     Count,
+    Efficiency,
     Exponent,
     Extent,
     Fraction,
@@ -90,14 +91,14 @@ class GemmLibrary(Hardware):
     reduction: Literal["kernel"] | None = None
     """how the partial sums of a split are added: by a kernel behind the GEMM (kernel); left out: in
     no time of its own"""
-    unaligned: Fraction | None = None
+    unaligned: Efficiency | None = None
     """share of the matrix rate where N or K, the extents that lie side by side in memory, is no
     whole number of 16 bytes; left out: all of it"""
-    odd_rows: Fraction | None = None
+    odd_rows: Efficiency | None = None
     """the same share where N or K is no whole number of 4 bytes; left out: as unaligned"""
-    memory_efficiency: Fraction
+    memory_efficiency: Efficiency
     """share of a CU's streaming rate that a tile's loads reach"""
-    results_efficiency: Fraction = 1.0
+    results_efficiency: Efficiency = 1.0
     """share of memory's bandwidth that the results of tiles reach, whose rows are far apart"""
     results_lds: Moved = 0.0
     """LDS of a workgroup beside its slices, in which its results are put together"""
@@ -132,7 +133,7 @@ class Protocol(Hardware):
 
     step_latency: Time
     """one hop of one step, at no load"""
-    efficiency: Fraction
+    efficiency: Efficiency
     """payload share of the bytes on the wire"""
     base_latency: Time = 0.0
     """more than launch_latency before the first byte, once"""
@@ -189,7 +190,7 @@ class Channels(Hardware):
     sends"""
     direct_link_saturation_exponent: Exponent
     """the same of direct sends, which do not wait for one another's steps"""
-    link_efficiency: Fraction
+    link_efficiency: Efficiency
     """share of a link's usable rate that many channels reach"""
     beside_compute: Fraction = 1.0
     """share of its rate that a channel keeps while arithmetic runs on every compute unit, whose

@@ -11,6 +11,7 @@ from c3sim.spec.quantities import (
     Bytes,
     BytesPerCycle,
     Count,
+    Efficiency,
     Energy,
     EnergyPerByte,
     EnergyPerFlop,
@@ -72,9 +73,9 @@ class Hbm(Hardware):
     """load that misses every cache"""
     saturation_exponent: Exponent
     """exponent p of the soft minimum of what compute units ask for and what the stacks give"""
-    read_efficiency: Fraction
+    read_efficiency: Efficiency
     """share of the peak that a pure read stream reaches"""
-    mixed_efficiency: Fraction
+    mixed_efficiency: Efficiency
     """share of the peak that an even mix of reads and writes reaches"""
     internal_rate: Positive | None = None
     """what units inside the stacks move at most, in times of bandwidth; left out: there are none"""
@@ -377,7 +378,7 @@ class ScaleOut(Hardware):
     """bandwidth of the NICs below a leaf over that of its uplinks to the spine; 1: none"""
     bandwidth: Bandwidth
     """signalling rate of one NIC, one direction"""
-    efficiency: Fraction
+    efficiency: Efficiency
     """payload share of it that large messages reach"""
     latency: Time
     """bytes ready in one GPU's memory to seen in another's, under one leaf, beside size / rate"""

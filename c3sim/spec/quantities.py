@@ -134,3 +134,5 @@ Factor = Annotated[float, Field(ge=0), _Sized]
 Positive = Annotated[float, Field(gt=0), _Sized]
 Exponent = Annotated[float, Field(ge=0.1), _Sized]
 Fraction = Annotated[float, Field(ge=0, le=1), _Sized]
+#: Share of a rate that is left: with none of it nothing ends.
+Efficiency = Annotated[float, Field(gt=0, le=1), _Sized]
