@@ -19,6 +19,7 @@ than P(f), so no more than the limit is drawn, unless the clock is at its minimu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import sqrt
 from typing import NamedTuple
 
 from c3sim.models.roots import last_within
@@ -44,5 +45,15 @@ def power(
 
 
 def clock_factor(limit: float, minimum: float, drawn: Callable[[float], float]) -> float:
-    """Largest clock factor in [*minimum*, 1] at which *drawn*(f) [W], growing, keeps to *limit*."""
-    return last_within(lambda factor: drawn(factor) - limit, minimum, 1.0)
+    """Largest clock factor in [*minimum*, 1] at which *drawn*(f) [W], growing, keeps to *limit*.
+
+    Power grows with about the third power of the clock: its root is nearer to a line, and crosses
+    that of the limit where power does.
+    """
+    root = sqrt(limit)
+
+    def above(factor: float) -> float:
+        watts = drawn(factor)
+        return (watts - limit) / (sqrt(watts) + root)
+
+    return last_within(above, minimum, 1.0)
