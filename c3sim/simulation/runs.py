@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -19,6 +20,7 @@ from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.workload import Workload
@@ -65,13 +67,34 @@ class _Known:
 
 
 def _place(shape: Shape, node: Node) -> tuple[Shape, Hashable]:
-    """Values of *node* that *shape* names; its text, where a model with mappings is all of it."""
+    """Values of *node* that *shape* names, a text for each of its parts that has mappings."""
     values = shape.values(node)
     try:
         hash(values)
     except TypeError:
-        values = to_json(values, fallback=repr)
+        values = _hashable(values)
     return shape, values
+
+
+def _hashable(values: Any) -> Hashable:
+    if isinstance(values, tuple):
+        return tuple([_hashable(each) for each in values])
+    return _text(values) if isinstance(values, (Spec, dict)) else values
+
+
+def _text(part: Any) -> bytes:
+    """Text of *part*, of which nothing changes: that of the GPU as tuned is asked for again and
+    again.
+    """
+    known = _texts.get(id(part))
+    if known is None:
+        if len(_texts) >= NODES:
+            _texts.clear()
+        known = _texts[id(part)] = part, to_json(part, fallback=repr)  # it keeps its number
+    return known[1]
+
+
+_texts: dict[int, tuple[Any, bytes]] = {}  # by number of the part
 
 
 _runs: dict[_Key, _Known] = {}  # the latest last

@@ -3,11 +3,15 @@ in what they do not read."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pydantic_core
 import pytest
 from law_nodes import scaled
 
 import c3sim
 from c3sim.evaluation.strategies.table import best_workload, candidates_of
+from c3sim.experiments.points import node_with
 from c3sim.simulation import runs
 from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
@@ -184,3 +188,26 @@ def test_runs_of_one_node_are_known_by_it_and_forgotten() -> None:
         assert runs.run_once(node.model_copy(), workload) is not first
     assert not _kept()
     assert runs.run_once(node, workload) == first
+
+
+def test_a_gpu_as_tuned_is_not_written_out_for_each_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nodes with a number set by hand hold the GPU as its libraries know it, which has mappings."""
+    workload = parse_workload({"schema": 1, "name": "w", "node": "mi300x-8", "tasks": PAIR})
+    node = load_hardware("mi300x-8").node
+    runs.forget()
+    runs.run_once(node, workload)
+    values = [1e12 * number for number in (3, 4, 5)]
+    others = [node_with(node, workload, (("gpu.hbm.bandwidth", v),)) for v in values]
+    assert all(other.gpu.tuned_on is node.gpu for other in others)
+    written: list[object] = []
+
+    def to_json(part: object, **options: Any) -> bytes:
+        written.append(part)
+        return bytes(pydantic_core.to_json(part, **options))
+
+    monkeypatch.setattr(runs, "to_json", to_json)
+    ends = [runs.run_once(other, workload).end for other in (*others, *others)]
+    assert ends[:3] == ends[3:] and len(set(ends)) > 1
+    assert node.gpu in written and len(written) == len({id(part) for part in written}) <= 2
