@@ -57,8 +57,8 @@ def notes(on: Noted) -> tuple[str, ...]:
     """Notes on a run."""
     best, node = on.best, on.node
     texts = [f"{node.nodes} nodes of {node.gpus} GPUs"] if node.nodes > 1 else []
-    if len(best.walls) > 1:
-        texts.append(f"{best.candidate.name} is the best of: {', '.join(best.walls)}")
+    if len(best.names) > 1:
+        texts.append(f"{best.candidate.name} is the best of: {', '.join(best.names)}")
     texts += [
         f"{_listed(names, 'run')} as {variant}, chosen from isolated times"
         for variant, names in _by_words(best.candidate.detail.get("variants", {})).items()

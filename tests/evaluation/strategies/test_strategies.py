@@ -4,6 +4,7 @@ import pytest
 
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
+from c3sim.evaluation.strategies import table
 from c3sim.evaluation.strategies.heuristics import recommend, sp_estimate
 from c3sim.evaluation.strategies.rewrites import (
     baseline,
@@ -12,8 +13,8 @@ from c3sim.evaluation.strategies.rewrites import (
     splits,
     staying_note,
 )
-from c3sim.evaluation.strategies.table import STRATEGIES, candidates_of, exhaustive
-from c3sim.simulation.runs import isolated
+from c3sim.evaluation.strategies.table import STRATEGIES, best_candidate, candidates_of, exhaustive
+from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware
@@ -286,3 +287,50 @@ def test_auto_is_the_strategy_it_names():
 def test_auto_leaves_dma_out_for_operations_that_reduce():
     (chosen,) = candidates_of("auto", workload(gather={**GATHER, "op": "all_reduce"}), NODE)
     assert not any(name.startswith("conccl") for name in chosen.detail["estimated_s"])
+
+
+# The best of several ------------------------------------------------------------------------------
+# -------------
+
+FEW_ROWS = {**DECODE, "m": 128}
+TO_ALL = {"kind": "collective", "op": "all_to_all", "size": 896 * 2**20}
+
+
+@pytest.mark.parametrize("strategy", ["rp", "sp_rp"])
+@pytest.mark.parametrize("gather", [GATHER, {**GATHER, "size": 2**20}, TO_ALL])
+@pytest.mark.parametrize("gemm", [GEMM, DECODE, FEW_ROWS, {**GEMM, "m": 1024, "n": 1024}])
+def test_a_split_that_is_not_run_is_not_the_best(strategy, gemm, gather):
+    given = workload(gemm, gather)
+    every = [(run_once(NODE, c.workload).end, c.name) for c in candidates_of(strategy, given, NODE)]
+    best = best_candidate(strategy, given, NODE)
+    assert list(best.names) == [name for _, name in every]
+    assert best.run.end == min(every)[0]
+    firsts = [name for end, name in every if end == min(every)[0]]
+    assert best.candidate.name == firsts[0]
+
+
+def test_no_split_is_run_on_whose_units_the_collective_alone_takes_longer(monkeypatch):
+    """896 MiB to all by 8 units take twice as long as a GEMM beside them on 128."""
+    ran = []
+
+    def counted(node, asked, *args, **options):
+        ran.append(asked)
+        return run_once(node, asked, *args, **options)
+
+    monkeypatch.setattr(table, "run_once", counted)
+    best = best_candidate("rp", workload(gather=TO_ALL), NODE)
+    assert len(best.names) == 5 and len(ran) <= 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"host": {"release": "per_rank"}},
+        {"host": {"loop": {"iterations": 10}}},
+        {"tasks": {"gemm": GEMM, "gather": GATHER, "other": TO_ALL}},
+    ],
+)
+def test_every_split_is_run_where_a_collective_alone_says_nothing(monkeypatch, fields):
+    monkeypatch.setattr(table, "isolated", None)
+    given = Workload.model_validate({**workload().model_dump(by_alias=True), **fields})
+    assert len(best_candidate("rp", given, NODE).names) == 5
