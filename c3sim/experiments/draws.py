@@ -15,7 +15,7 @@ excludes, go to both ends, for more of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -339,9 +339,7 @@ def of_parameters(
     if not parameters:
         return []
     screened = _far_ends(parameters, few, asked)
-    names = dict.fromkeys(
-        each.name for target in targets for each in _winners(screened, target, excluding)
-    )
+    names = _winners([_movers(screened, target) for target in targets], excluding)
     of_path = {each.path: each for each in parameters}
     moved = [(of_path[name], place) for name in names for place in (0.0, 1.0)]
     values = [parameter.at(place) for parameter, place in moved]
@@ -365,19 +363,23 @@ def of_parameters(
     ]
 
 
-def _winners(
-    changes: Sequence[Change], target: Target, excluding: Excluding | None
-) -> Iterator[Change]:
-    """The things that move *target* most, and most of what no fact excludes: among the MOST first
-    ones.
-    """
+def _movers(changes: Sequence[Change], target: Target) -> list[Change]:
+    """The MOST things that move *target* most, the first one most."""
     ranked = sorted(changes, key=lambda change: -abs(change.on(target)))
-    ranked = [each for each in ranked if abs(each.on(target)) >= NEGLIGIBLE][:MOST]
-    yield from ranked[:1]
-    if excluding is not None:
-        excluded = excluding([Draw(settings=each.settings) for each in ranked])
-        allowed = [each for each, by in zip(ranked, excluded, strict=True) if not by]
-        yield from allowed[:1]
+    return [each for each in ranked[:MOST] if abs(each.on(target)) >= NEGLIGIBLE]
+
+
+def _winners(ranked: Sequence[Sequence[Change]], excluding: Excluding | None) -> dict[str, None]:
+    """Names of what comes first in each of *ranked*, and first of what no fact excludes."""
+    if excluding is None:
+        return dict.fromkeys(each[0].name for each in ranked if each)
+    every = {change.name: Draw(settings=change.settings) for each in ranked for change in each}
+    excluded = dict(zip(every, excluding([*every.values()]), strict=True))
+    names = dict[str, None]()
+    for each in ranked:
+        allowed = [change for change in each if not excluded[change.name]]
+        names.update(dict.fromkeys(first.name for first in (*each[:1], *allowed[:1])))
+    return names
 
 
 def _far(parameter: Parameter) -> float:

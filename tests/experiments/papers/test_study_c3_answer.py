@@ -220,6 +220,25 @@ def test_the_parameter_that_matters_is_found_and_goes_to_both_ends(rerun):
     assert longer < min(0.0, shorter)
 
 
+def test_facts_are_asked_once_about_all_that_moves_a_mean(rerun):
+    """Two targets that links.latency moves most: where a fact excludes it, what comes next goes to
+    both ends as well.
+    """
+    paths = ("gpu.hbm.read_efficiency", "links.latency")
+    two = [each for each in parameters_of(load_hardware("mi300x-8")) if each.path in paths]
+    (usual,) = means_of([rerun], Draw())
+    asked = []
+
+    def excluding(draws):
+        asked.append([name for draw in draws for name, _ in draw.settings])
+        return [("a fact",) * (draw.settings[0][0] == "links.latency") for draw in draws]
+
+    targets = [{"conccl": 1.0}, {"conccl": 1.0, "base": -0.01}]
+    found = of_parameters(two, [rerun], [rerun], usual, targets, ASKED, excluding)
+    assert [sorted(each) for each in asked] == [sorted(paths)]
+    assert {each.name for each in found} == set(paths)
+
+
 def test_values_that_are_set_are_not_drawn():
     study = study_of("one", "other", draws=2, skip=("other",))
     fixed = {"workload.host.threads": "per_gpu", "links.latency": "0.6 us"}
