@@ -1,10 +1,11 @@
 """Runs that are remembered: one workload is simulated once on nodes that are the same to it.
 
 A run is a pure function of the workload, the kinds of sharing taken away, and the numbers that it
-reads of the node (reads.py). It is kept by the text of the first two, with what it read, and holds
-on every node that has the same there. Strategies, isolated times, explanations, draws and studies
-all ask here. Where every number moves at once, as from draw to draw, no other node can share a run:
-within :func:`of_one_node` runs are known by their very node, and their reads are not watched.
+reads of the node (reads.py). It is kept by the text of the first two, in which tasks that are
+carried out alike are alike, with what it read, and holds on every node that has the same there.
+Strategies, isolated times, explanations, draws and studies all ask here. Where every number moves
+at once, as from draw to draw, no other node can share a run: within :func:`of_one_node` runs are
+known by their very node, and their reads are not watched.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ def run_once(
     """The run of *workload* on *node*, from memory if it was simulated before; other arguments as
     of :func:`simulate`. The *energy* of one that is asked for without is not known.
     """
+    workload = _as_run(node, workload)
     key = (_conditions(node, workload), private, by_class, energy, average)
 
     def simulated(on: Node) -> Run:
@@ -152,6 +154,14 @@ def run_once(
         found, shape = found_or_made(node, workload, asked, seen)
         _remember(key, shape, node, found)
     return found
+
+
+def _as_run(node: Node, workload: Workload) -> Workload:
+    """*workload* with the tasks that stand for its own (:meth:`c3sim.tasks.kind.Kind.as_run`)."""
+    others = {name: kind_of(task).as_run(task, node) for name, task in workload.tasks.items()}
+    if all(others[name] is task for name, task in workload.tasks.items()):
+        return workload
+    return workload.model_copy(update={"tasks": others})
 
 
 def _conditions(node: Node, workload: Workload) -> str:

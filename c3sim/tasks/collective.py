@@ -33,7 +33,7 @@ from c3sim.spec.workload import DTYPE_BYTES, Collective, Copy
 from c3sim.tasks.copy import CopyByRuntime, by_units
 from c3sim.tasks.engine_collective import ByEngines, InsideNode, OfCollective, together
 from c3sim.tasks.kernel import KernelKind
-from c3sim.tasks.kind import ENGINES, LAUNCH, Conditions
+from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import AcrossNodes
 from c3sim.tasks.on_engines import EngineKind
 
@@ -75,6 +75,15 @@ class CollectiveKind(EngineKind[Collective]):
         wide = node.scale_out if node.nodes > 1 else None
         parts = 1 if wide is None else task.pipeline or wide.pipeline
         return LAUNCH * parts + task.chunks
+
+    def as_run(self, task: Collective, node: Node) -> Collective:
+        """An exchange by copies within a node moves what a gathering does, from and to as many
+        peers, as soon.
+        """
+        copied = task.backend == DMA and task.variant in (None, "pcpy", "b2b")
+        if not copied or task.op != "all_to_all" or node.nodes > 1:
+            return task
+        return task.model_copy(update={"op": "all_gather"})
 
     def resolve(self, name: str, task: Collective, scene: Scene) -> Planned[Collective]:
         placed = self.placed(name, task, scene)

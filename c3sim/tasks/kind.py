@@ -91,6 +91,10 @@ class Kind(ABC, Generic[T]):
         """*task* without a last round of tiles that leaves compute units idle: quicker."""
         return task
 
+    def as_run(self, task: T, _node: Node) -> T:
+        """*task*, or the one that stands for all whose runs are the same to the last digit."""
+        return task
+
     def placed(self, name: str, task: T, scene: Scene) -> dict[str, Any]:
         """The record of *task*: its place among others, and the answers of its kind."""
         host, profile = scene.node.host, scene.profile

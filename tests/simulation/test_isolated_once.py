@@ -211,3 +211,49 @@ def test_a_gpu_as_tuned_is_not_written_out_for_each_question(
     ends = [runs.run_once(other, workload).end for other in (*others, *others)]
     assert ends[:3] == ends[3:] and len(set(ends)) > 1
     assert node.gpu in written and len(written) == len({id(part) for part in written}) <= 2
+
+
+MOVED = {"kind": "collective", "size": "48 MiB", "backend": "dma"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"variant": "pcpy", "engines": 2},
+        {"variant": "b2b", "ways": 2},
+        {"direction": "pull"},
+        {"out_of_place": True},
+        {"chunks": 3},
+    ],
+)
+@pytest.mark.parametrize("threads", ["per_gpu", "single"])
+@pytest.mark.parametrize("node", ["mi300x-8", "mi355x-8", "h200-4"])
+def test_by_copies_an_exchange_is_what_a_gathering_is(
+    node: str, threads: str, fields: dict[str, object]
+) -> None:
+    """Same times, energies and lines of caches, alone and beside a GEMM."""
+    read = {
+        op: parse_workload(
+            {
+                **{"schema": 1, "name": "w", "node": node, "host": {"threads": threads}},
+                "tasks": {"gemm": PAIR["gemm"], "moved": {**MOVED, **fields, "op": op}},
+            }
+        )
+        for op in ("all_gather", "all_to_all")
+    }
+    on = load_hardware(node).node
+    one, other = (simulate(on, workload, energy=True) for workload in read.values())
+    assert one == other
+    first, second = (runs.run_once(on, workload) for workload in read.values())
+    assert first is second and first == one
+
+
+@pytest.mark.parametrize(
+    ("node", "fields"),
+    [("mi300x-8", {"backend": "rccl"}), ("mi300x-8", {"variant": "swap"}), ("h100-cluster", {})],
+)
+def test_no_other_exchange_is(node: str, fields: dict[str, object]) -> None:
+    task = {**MOVED, **fields, "op": "all_to_all"}
+    workload = parse_workload({"schema": 1, "name": "w", "node": node, "tasks": {"moved": task}})
+    assert runs._as_run(load_hardware(node).node, workload) is workload
