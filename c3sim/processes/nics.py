@@ -59,7 +59,7 @@ class NicQueue:
     def post(self, transfer: Transfer, arrived: Callable[[], None]) -> None:
         """The host thread posts it; *arrived()* when it is seen at the other end."""
         time = transfer.posts * network(self.context.node).post_time
-        self.context.host(self.gpu, self.task).do(time, partial(self._posted, transfer, arrived))
+        self.context.poster(self.gpu, self.task).do(time, partial(self._posted, transfer, arrived))
 
     def put(self, transfer: Transfer, posting: Posting, arrived: Callable[[], None]) -> float:
         """Workgroups put it, and a flag behind it, without a host; *arrived()* when the flag is

@@ -168,7 +168,7 @@ class Planned(Generic[T_co]):
     shape: GridShape | None = None
     """its grid on compute units; None: it needs none"""
     call_time: float
-    """s of the host thread that launches it"""
+    """s of the host thread that launches it; of one by engines, before it calls for copies"""
     event_time: float = 0.0
     """s of the host thread behind all launches, before its end is seen, if nothing waits for it"""
     turns: int
@@ -192,6 +192,11 @@ class Planned(Generic[T_co]):
     def lines(self) -> Lines:
         """Effect of the task on the lines of the last cache."""
         return lines_of(self.scene.node.gpu, self.use, self.scene.workload.host.set_aside)
+
+    @property
+    def called(self) -> bool:
+        """True if a host calls for it in program order, as one that launches kernels does."""
+        return self.shape is not None
 
     @property
     def on_first_gpu(self) -> bool:
@@ -238,6 +243,10 @@ class Planned(Generic[T_co]):
         """
         raise ValueError(f"tiles of {self.name} belong to nobody")
 
+    def call(self, context: Context, gpu: int, launched: Callback) -> None:
+        """Have the host thread call for it; *launched()* when it may begin."""
+        context.host(gpu, self.name).do(self.call_time, launched)
+
     def start(self, context: Context, turn: Turn) -> None:
         """Do it, once."""
         raise NotImplementedError
@@ -271,7 +280,7 @@ class Context:
     spans: list[Span] | None
     arrivals: Arrivals = field(default_factory=Arrivals)
     dispatchers: dict[tuple[int, str], Dispatcher] = field(default_factory=dict)
-    threads: dict[tuple[int, str], HostThread] = field(default_factory=dict)
+    threads: dict[tuple[int, str, bool], HostThread] = field(default_factory=dict)
     engine_rates: dict[Hashable, Rate] = field(default_factory=dict)
     signals: Signals = field(default_factory=Signals)
     _parts: dict[object, Any] = field(default_factory=dict)
@@ -317,12 +326,26 @@ class Context:
             self.dispatchers[key] = Dispatcher(self.node.gpu, shapes, partial(self.after, 0.0))
         return self.dispatchers[key]
 
-    def host(self, gpu: int, task: str) -> HostThread:
-        """The thread that submits for *gpu*; a single one serves all GPUs of a node."""
+    @property
+    def in_program_order(self) -> bool:
+        """True if hosts make their calls from the release on, one after the other."""
+        return self.workload.host.launch == "eager" or self.workload.host.release == "host"
+
+    def poster(self, gpu: int, task: str) -> HostThread:
+        """The thread that submits for *gpu* what is due: where the other one calls for all tasks in
+        program order, one of its own.
+        """
+        return self.host(gpu, task, ahead=not self.in_program_order)
+
+    def host(self, gpu: int, task: str, *, ahead: bool = True) -> HostThread:
+        """The thread that submits for *gpu*, *ahead* of its streams or not; a single one serves all
+        GPUs of a node.
+        """
         single = self.workload.host.threads == "single"
         key = (
             gpu - gpu % self.node.gpus if single else gpu,
             self.machine.group(task) if "host" in self.machine.private else "",
+            ahead,
         )
         if key not in self.threads:
             self.threads[key] = HostThread(self.env)

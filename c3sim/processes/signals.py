@@ -5,7 +5,7 @@ threads of the host, whose jobs wait for each other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 
 import simpy
@@ -61,14 +61,14 @@ class HostThread:
         self.env = env
         self.free_at = 0.0
         self.has_copied = False  # has called the runtime for DMA commands
-        self._batch: tuple[str, float] | None = None
+        self._batch: tuple[Hashable, float] | None = None
         self._blocked = False
         self._waiting: deque[Callable[[], object]] = deque()
 
-    def open_batch(self, task: str, time: float) -> None:
-        """Begin a batch of *time* s that all jobs of *task* at this instant share."""
-        if self._batch != (task, self.env.now):
-            self._batch = (task, self.env.now)
+    def open_batch(self, name: Hashable, time: float) -> None:
+        """Begin a batch of *time* s that all jobs of that *name* at this instant share."""
+        if self._batch != (name, self.env.now):
+            self._batch = (name, self.env.now)
             self.when_free(partial(self._reserve, time))
 
     def do(self, time: float, call: Callable[[], None]) -> None:

@@ -32,9 +32,8 @@ class TaskRuns:
         self.context, self.signals = context, context.signals
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
-        host, profile = context.workload.host, context.plan.scene.profile
+        profile = context.plan.scene.profile
         self._start_latency = profile.start_latency if profile is not None else 0.0
-        self._by_host = host.launch == "eager" or host.release == "host"
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
         self._awaited: set[str] = set()  # by another task
@@ -61,7 +60,7 @@ class TaskRuns:
                     last[task.stream] = name
                 if not needs:
                     needs += self._begin(name, gpu)
-                if self._by_host and planned.shape is not None:
+                if context.in_program_order and planned.called:
                     launched = (f"launch of {name}", gpu)
                     needs.append(launched)
                     self._launch(name, gpu, partial(self._seen, launched, name, gpu))
@@ -241,20 +240,14 @@ class TaskRuns:
 
     def _launch_now(self, name: str, gpu: int, launched: Callback) -> None:
         """Have the host call for the task, and an idle GPU see it."""
-        latency = self._start_latency
+        latency, thread = self._start_latency, self.context.host(gpu, name)
         seen = partial(self.context.after, latency, launched) if latency else launched
-        thread, time = self.context.host(gpu, name), self.context.plan[name].call_time
         awaited = [(entry, gpu) for entry in self.context.workload.tasks[name].launch_after]
-        if not awaited:
-            thread.do(time, seen)
-            return
-
-        def go_on() -> None:
-            thread.occupy(time, seen)
-            thread.release()
 
         def wait() -> None:
             thread.block()
-            self.signals.when(awaited, go_on)
+            self.signals.when(awaited, thread.release)
 
-        thread.when_free(wait)
+        if awaited:
+            thread.when_free(wait)
+        self.context.plan[name].call(self.context, gpu, seen)

@@ -73,11 +73,11 @@ class HostThreads(Spec):
     ``queued``: all kernels are in the queues before the release. ``eager``: the host launches them
     from the release on. ``looped``: the steady state of a loop, the host launches the next
     iteration while this one runs, and a task ends no earlier than that. ``graph``: the same of a
-    captured graph, in which the host has no part. DMA commands are submitted
-    at the release in every mode: one by one, as a ``batch`` (one call of the runtime), or
-    ``direct`` (the program writes the engines' rings and polls their signals itself).
-    *prelaunched*: they are already in their engines' queues, behind a poll that sees the release.
-    One by one, the commands of a copy that is repeated wait for each other; the others overlap.
+    captured graph, in which the host has no part. DMA commands are submitted from the release on in
+    every other mode: one by one, as a ``batch`` (one call of the runtime), or ``direct`` (the
+    program writes rings and polls signals). *prelaunched*: they are in their queues, behind a poll
+    that sees the release. One by one, commands of a repeated copy wait for each other. An eager
+    host calls for all in program order; ``direct`` ones another thread writes when they are due.
     """
 
     threads: Literal["per_gpu", "single"] = "per_gpu"

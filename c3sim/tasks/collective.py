@@ -94,13 +94,7 @@ class CollectiveKind(EngineKind[Collective]):
     ) -> Planned[Collective]:
         node, mask = scene.node, scene.mask(task.stream)
         plan, library = scene.collectives.of(task), node.collective_library(task.backend)
-        if task.launch_time is None:
-            warm = scene.workload.host.launch == "looped"
-            own = library.loop_enqueue_time if warm else None
-            call = library.enqueue_time if own is None else own
-            if scene.profile is not None:
-                call = scene.profile.collective_call(task.op, ranks_in(node, task))
-            placed["call_time"] = call
+        placed["call_time"] = _call_time(task, scene)
         groups = library.channels.workgroups(plan.channels)
         size = usable_cluster(node.gpu, mask, groups, library.channels.cluster)
         return OnChannels(
@@ -118,7 +112,9 @@ class CollectiveKind(EngineKind[Collective]):
         inside, between = span_of(node, group)
         how: type[ByEngines] = AcrossNodes if between.size > 1 else InsideNode
         of_any = dict(placed)
+        placed["copy_call"] = node.host.copy_time
         if task.by == "engines":
+            placed["call_time"] = _call_time(task, scene)
             task = self._as_its_library_does(placed, task, scene)
         # every GPU asks engines for the same; but of a swap one GPU of each pair does, and in
         # groups of some of a node engines go to peers at other places of it for each GPU
@@ -126,6 +122,8 @@ class CollectiveKind(EngineKind[Collective]):
         own_part = task.size / ranks_in(node, task)
         copy = Copy(kind="copy", bytes=own_part, destination="gpu", gpus="all")
         if not (task.out_of_place and by_units(node, scene.workload, copy)):
+            if task.by != "engines":  # a program calls for copies alone
+                placed["call_time"] = task.launch_time or 0.0
             return how(**placed)
         shape = GridShape(node.gpu.compute_unit_count, scene.mask(task.stream))
         own = CopyByRuntime(**{**of_any, "task": copy}, shape=shape)
@@ -160,6 +158,17 @@ class CollectiveKind(EngineKind[Collective]):
         task = task.model_copy(update=change)
         placed.update(task=task, barrier=use.barrier_time, own_first=use.own_part == "first")
         return task
+
+
+def _call_time(task: Collective, scene: Scene) -> float:
+    """Seconds of the host thread for the call of a collective's library."""
+    if task.launch_time is not None:
+        return task.launch_time
+    if scene.profile is not None:
+        return scene.profile.collective_call(task.op, ranks_in(scene.node, task))
+    library, warm = scene.node.collective_library(task.backend), scene.workload.host.launch
+    own = library.loop_enqueue_time if warm == "looped" else None
+    return library.enqueue_time if own is None else own
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from c3sim.processes.dma.commands import program_steps
 from c3sim.processes.dma.engines import Step
 from c3sim.processes.dma.host import DmaHost
-from c3sim.processes.plan import Context, Planned, Scene, Turn
+from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Node
 from c3sim.spec.task import Command
 from c3sim.spec.workload import Commands
@@ -31,7 +31,9 @@ class CommandsKind(EngineKind[Commands]):
 
     def resolve(self, name: str, task: Commands, scene: Scene) -> Planned[Commands]:
         # peers are numbered from each GPU on, so that every GPU's program is the same
-        return Program(**self.placed(name, task, scene), foldable=task.gpus == "all")
+        placed = self.placed(name, task, scene) | {"call_time": task.launch_time or 0.0}
+        copy_call = scene.node.host.copy_time
+        return Program(**placed, copy_call=copy_call, foldable=task.gpus == "all")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,11 +51,11 @@ class Program(OnEngines[Commands]):
     def program(self) -> Sequence[Command]:
         return self.task.program
 
-    def steps(self, context: Context, turn: Turn) -> list[Step]:
+    def steps(self, context: Context, gpu: int, detail: dict[str, object]) -> list[Step]:
         stamps: dict[str, float] = {}
         if any(command.op == "timestamp" for command in self.task.program):
-            turn.detail["timestamps_s"] = stamps
+            detail["timestamps_s"] = stamps
         # whether every GPU's tracker starts it at the same instant
         alike = self.task.gpus == "all" and context.part(DmaHost).triggered(self.name)
         program = self.task.program
-        return program_steps(context, self.name, turn.gpu, program, mirrored=alike, times=stamps)
+        return program_steps(context, self.name, gpu, program, mirrored=alike, times=stamps)

@@ -50,6 +50,7 @@ class CopyKind(EngineKind[Copy]):
     def resolve(self, name: str, task: Copy, scene: Scene) -> Planned[Copy]:
         placed: dict[str, Any] = self.placed(name, task, scene)
         if task.executor == "nic":
+            placed["call_time"] = task.launch_time or 0.0
             return NicCopy(**placed, foldable=copies_alike(scene.node, task))
         # with gpus: all as much arrives at every GPU as leaves it
         placed["foldable"] = task.gpus == "all"
@@ -61,7 +62,9 @@ class CopyKind(EngineKind[Copy]):
             how = CopyByRuntime if task.executor == DMA else CopyOnUnits
             return how(**placed, shape=shape)
         placed["turns"] = 1  # repeats are submitted at once
-        return CopyByEngines(**placed)
+        runtime = scene.profile is None and task.launch_time is None
+        call = scene.node.host.copy_time if runtime else placed["call_time"]
+        return CopyByEngines(**{**placed, "call_time": 0.0}, copy_call=call)
 
 
 def by_units(node: Node, workload: Workload, copy: Copy) -> bool:
@@ -101,6 +104,10 @@ class _AnyCopy(Planned[Copy]):
 class NicCopy(_AnyCopy):
     """A copy to a GPU of another node."""
 
+    @property
+    def called(self) -> bool:
+        return self.posted is None
+
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
         transfer = copy_transfer(context.node, turn.gpu, self.task)
@@ -129,14 +136,10 @@ class _Copies(_AnyCopy):
 class CopyByEngines(_Copies, OnEngines[Copy]):
     """A command, or one for each engine that shares it."""
 
-    @property
-    def copy_call(self) -> float:
-        return super().copy_call if self.scene.profile is None else self.call_time
-
-    def steps(self, context: Context, turn: Turn) -> list[Step]:
+    def steps(self, context: Context, gpu: int, _detail: dict[str, object]) -> list[Step]:
         host, task, streams = self.scene.workload.host, self.task, len(self.scene.queues)
         in_order = host.submission == "one_by_one" and task.repeat > 1
-        copies = task_copies(context.node, turn.gpu, task, self.queue, streams) * task.repeat
+        copies = task_copies(context.node, gpu, task, self.queue, streams) * task.repeat
         return [copy_step(context, self.name, copy, in_order=in_order) for copy in copies]
 
 

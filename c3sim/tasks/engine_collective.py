@@ -155,19 +155,19 @@ class EngineRuns:
 class InsideNode(ByEngines):
     """A command program for every GPU of a node."""
 
-    def steps(self, context: Context, turn: Turn) -> list[Step]:
+    def steps(self, context: Context, gpu: int, _detail: dict[str, object]) -> list[Step]:
         """Pieces, which differ in what they wait for alone, have those of the first of them."""
         known, task = context.part(EngineRuns).steps, self.task
         own = task.out_of_place and self.shape is None
-        like = turn.gpu, self.queue, own, task.at_any_time()
+        like = gpu, self.queue, own, task.at_any_time()
         steps = known.get(like)
         if steps is None:
             batch = is_one_batch(self.scene.workload, task)
             steps = program_steps(
                 context,
                 self.name,
-                turn.gpu,
-                collective_program(context.node, turn.gpu, task, batch=batch, own=own),
+                gpu,
+                collective_program(context.node, gpu, task, batch=batch, own=own),
                 # of two GPUs, one submits the only swap
                 mirrored=task.variant != "swap" or context.node.gpus > 2,
                 queue=self.queue,

@@ -141,6 +141,11 @@ class AcrossRuns:
 class AcrossNodes(ByEngines):
     """A collective over several nodes."""
 
+    @property
+    def ahead(self) -> bool:
+        """Parts go on when they have arrived."""
+        return False
+
     def submit(self, context: Context, turn: Turn, done: Callback) -> None:
         run = context.part(AcrossRuns).joined(self, turn)
         turn.detail["parts"] = run.parts

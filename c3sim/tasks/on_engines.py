@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from c3sim.processes.dma.commands import engine_numbers
 from c3sim.processes.dma.engines import Step
-from c3sim.processes.dma.host import DmaHost
+from c3sim.processes.dma.host import Ahead, DmaHost
 from c3sim.processes.plan import Context, Planned, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
@@ -37,8 +37,16 @@ class OnEngines(Planned[T_co]):
     by_host: ClassVar[bool] = True
     by_engines: ClassVar[bool] = True
 
-    def steps(self, context: Context, turn: Turn) -> list[Step]:
-        """The steps of its engines."""
+    copy_call: float
+    """s of the host thread per copy that it calls for by itself"""
+
+    @property
+    def ahead(self) -> bool:
+        """True if all its commands can be called for before its stream comes to them."""
+        return self.posted is None
+
+    def steps(self, context: Context, gpu: int, detail: dict[str, object]) -> list[Step]:
+        """The steps of the engines of *gpu*; *detail* takes what they find out."""
         raise NotImplementedError
 
     def program(self) -> Sequence[Command]:
@@ -56,17 +64,33 @@ class OnEngines(Planned[T_co]):
         return _shares_an_engine(self.scene.node, self.program())
 
     @property
-    def copy_call(self) -> float:
-        """Seconds of the host thread per copy that it calls for by itself."""
-        return self.scene.node.host.copy_time
+    def called(self) -> bool:
+        return self.posted is None or super().called
+
+    def call(self, context: Context, gpu: int, launched: Callback) -> None:
+        """The call of its library, then of its copies, where they can be called for ahead."""
+        super().call(context, gpu, launched)
+        dma = context.part(DmaHost)
+        for repeat in range(1, 1 + self.turns * (self.ahead and dma.calls_ahead(self.name))):
+            ahead = dma.ahead[self.name, gpu, repeat] = Ahead(repeat)
+            steps = self.steps(context, gpu, ahead.detail)
+            dma.submit(self.name, gpu, steps, ahead.end, self.copy_call, ahead)
 
     def start(self, context: Context, turn: Turn) -> None:
         turn.started()
         self.submit(context, turn, turn.done)
 
     def submit(self, context: Context, turn: Turn, done: Callback) -> None:
-        """Have the host, or the kernel that it waits for, submit it; *done()* at its end."""
-        dma, steps = context.part(DmaHost), self.steps(context, turn)
+        """Have the host, or the kernel that it waits for, submit it, or what the host has called
+        for begin; *done()* at its end.
+        """
+        dma = context.part(DmaHost)
+        ahead = dma.ahead.pop((self.name, turn.gpu, turn.repeat), None)
+        if ahead is not None:
+            turn.detail.update(ahead.detail)
+            ahead.begin(done)
+            return
+        steps = self.steps(context, turn.gpu, turn.detail)
         if self.posted is None:
             dma.submit(self.name, turn.gpu, steps, done, self.copy_call)
             return

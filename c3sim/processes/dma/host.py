@@ -9,11 +9,13 @@
 - Kernels that post packets (``posted``) pay for them themselves, and ring as they go.
 - A thread that finds a ring full waits until the engine has taken enough of it, and does nothing
   else meanwhile.
+- A host that launches kernels from the release on calls for copies between them, in program order
+  (:class:`Ahead`); what it writes into rings itself is written by another thread when it is due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from c3sim.models.capacity import POSTS
@@ -28,25 +30,73 @@ def _no_time(_packets: int) -> float:
     return 0.0
 
 
+Arrive = Callable[[list[Step]], None]
+Cost = Callable[[int], float]  # host time [s] of so many packets and their doorbell
+
+
+class Ahead:
+    """Commands of the *repeat*-th turn of a task that the host calls for in program order: in their
+    rings they wait until their stream comes to them.
+    """
+
+    def __init__(self, repeat: int):
+        self.repeat, self.detail = repeat, dict[str, object]()
+        self._waiting: list[Callback] | None = []
+        self._done: Callback | None = None
+
+    def arrive(self, at_engine: Arrive, written: list[Step]) -> None:
+        """They are *written*: they arrive at their engine now, or when they begin."""
+        if self._waiting is None:
+            at_engine(written)
+        else:
+            self._waiting.append(partial(at_engine, written))
+
+    def begin(self, done: Callback) -> None:
+        """The stream has come to them; *done()* at the end of all."""
+        waiting, self._waiting, self._done = self._waiting or [], None, done
+        for arrive in waiting:
+            arrive()
+
+    def end(self) -> None:
+        """All have ended, and so begun."""
+        assert self._done is not None
+        self._done()
+
+
 class DmaHost:
-    """Submits commands for all GPUs."""
+    """Submits commands for all GPUs; *ahead*: by task, GPU and repeat, before they begin."""
 
     def __init__(self, context: Context):
         self.context = context
         self.engines = Engines(context)
         self.words = Words()
+        self.ahead: dict[tuple[str, int, int], Ahead] = {}
+
+    def calls_ahead(self, task: str) -> bool:
+        """True if the host calls for the copies of *task* in program order: calls of the runtime,
+        from the release on.
+        """
+        how = self.context.workload.host
+        calls = how.submission != "direct" and not (how.prelaunched or self.triggered(task))
+        return calls and self.context.in_program_order and how.launch != "looped"
 
     def submit(
-        self, task: str, gpu: int, steps: list[Step], done: Callback, call: float | None = None
+        self,
+        task: str,
+        gpu: int,
+        steps: list[Step],
+        done: Callback,
+        call: float | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         """Submit *steps* in order; *done()* when the host has seen the end of every queue. *call*:
-        seconds per copy called for one by one, left out: the runtime's.
+        seconds per copy called for one by one, left out: the runtime's. *ahead*: they wait there.
         """
         context, how = self.context, self.context.workload.host
         if not steps:
             context.after(0.0, done)
             return
-        host = context.host(gpu, task)
+        host = context.poster(gpu, task) if ahead is None else context.host(gpu, task)
         keys = [self._key(task, step) for step in steps]
         queues: dict[QueueKey, list[Step]] = {}
         for key, step in zip(keys, steps, strict=True):
@@ -54,31 +104,42 @@ class DmaHost:
         signalled = countdown(len(queues), done)
         if how.submission == "direct":
             signalled = partial(host.do, context.node.host.signal_time, signalled)
-        cost: Callable[[int], float]
         ends = {key: countdown(len(queue), signalled) for key, queue in queues.items()}
         if self.triggered(task):
             for key, queue in queues.items():
                 self._trigger(key, queue, ends[key])
-        elif how.prelaunched:
+            return
+        in_order = list(zip(keys, steps, strict=True))
+        batch = task, ahead.repeat if ahead else None
+        arrive = {key: self._arrive(key, end, ahead) for key, end in ends.items()}
+        for key, written, cost in self._calls(host, batch, queues, in_order, call):
+            host.when_free(partial(self._write, host, key, written, arrive[key], cost))
+
+    def _calls(
+        self,
+        host: HostThread,
+        batch: tuple[str, int | None],
+        queues: dict[QueueKey, list[Step]],
+        in_order: list[tuple[QueueKey, Step]],
+        call: float | None,
+    ) -> Iterator[tuple[QueueKey, list[Step], Cost | None]]:
+        """What *host* writes at a time, and the cost; None: it was written before."""
+        how = self.context.workload.host
+        if how.prelaunched:
             for key, queue in queues.items():
-                waiting = self._behind_a_poll(queue)
-                host.when_free(partial(self._write, host, key, waiting, ends[key], None))
-        elif how.submission == "one_by_one" and how.release == "per_rank":
-            # called for before the release: streams wait, not the host
-            for key, step in zip(keys, steps, strict=True):
-                host.when_free(partial(self._write, host, key, [step], ends[key], _no_time))
+                yield key, self._behind_a_poll(queue), None
+        elif self._called_before:  # streams wait, not the host
+            for key, step in in_order:
+                yield key, [step], _no_time
         elif how.submission == "one_by_one":
-            for key, step in zip(keys, steps, strict=True):
+            for key, step in in_order:
                 # those behind the first find the queue at work
-                inlined = self._inlined(key, step) if step is queues[key][0] else 0.0
-                time = context.node.host.copy_time if call is None else call
-                time += self._extra_call_time(host, step.pull)
-                cost = partial(_packets_and_doorbell, 0.0, time + inlined)
-                host.when_free(partial(self._write, host, key, [step], ends[key], cost))
+                first = step is queues[key][0]
+                yield key, [step], self._call_cost(host, key, step, call, first=first)
         else:
-            cost = self._batch_cost(host, task, steps)
+            cost = self._batch_cost(host, batch, [step for _, step in in_order])
             for key, queue in queues.items():
-                host.when_free(partial(self._write, host, key, queue, ends[key], cost))
+                yield key, queue, cost
 
     def post(
         self, task: str, gpu: int, steps: list[Step], posting: Posting, done: Callback
@@ -98,6 +159,20 @@ class DmaHost:
             self.context.once_past(busy[lane], arrive)
         return max(busy.values())
 
+    @property
+    def _called_before(self) -> bool:
+        """True if a runtime has been called for commands before the release, or for a graph."""
+        how = self.context.workload.host
+        if how.launch == "graph":
+            return how.submission != "direct"
+        queued = how.release == "per_rank" and not self.context.in_program_order
+        return queued and how.submission == "one_by_one"
+
+    def _arrive(self, key: QueueKey, completed: Callback, ahead: Ahead | None) -> Arrive:
+        """Have an engine take commands of queue *key*, once they may begin."""
+        at_engine = partial(self.engines.arrive, key, completed=completed)
+        return at_engine if ahead is None else partial(ahead.arrive, at_engine)
+
     def _key(self, task: str, step: Step) -> QueueKey:
         machine = self.context.machine
         private = machine.group(task) if "dma" in machine.private else ""
@@ -114,16 +189,29 @@ class DmaHost:
         begun = [step._replace(fetch=latency, size=0.0) for step in steps]
         self.engines.arrive(key, begun, completed)
 
-    def _batch_cost(self, host: HostThread, task: str, steps: list[Step]) -> Callable[[int], float]:
-        """Host time of packets and their doorbell; for a batch, begin the call of the runtime."""
+    def _call_cost(
+        self, host: HostThread, key: QueueKey, step: Step, call: float | None, *, first: bool
+    ) -> Cost:
+        """Host time of a call of the runtime for *step* alone, the *first* of its queue or not."""
+        time = self.context.node.host.copy_time if call is None else call
+        time += self._extra_call_time(host, step.pull)
+        inlined = self._inlined(key, step) if first else 0.0
+        return partial(_packets_and_doorbell, 0.0, time + inlined)
+
+    def _batch_cost(
+        self, host: HostThread, batch: tuple[str, int | None], steps: list[Step]
+    ) -> Cost:
+        """Host time of packets and their doorbell; for a *batch* of a task, begin the call of the
+        runtime.
+        """
         costs = self.context.node.host
         if self.context.workload.host.submission == "direct":
             return partial(_packets_and_doorbell, costs.packet_time, costs.doorbell_time)
         parts = sum(step.in_order for step in steps)  # beside the last
         time = costs.batch_time + parts * costs.copy_time
         time += self._extra_call_time(host, any(step.pull for step in steps))
-        inlined = sum(self._inlined(self._key(task, step), step) for step in steps)
-        host.open_batch(task, time + inlined)
+        inlined = sum(self._inlined(self._key(batch[0], step), step) for step in steps)
+        host.open_batch(batch, time + inlined)
         return partial(_packets_and_doorbell, costs.batch_copy_time, costs.doorbell_time)
 
     def _extra_call_time(self, host: HostThread, pulls: bool) -> float:
@@ -154,8 +242,8 @@ class DmaHost:
         host: HostThread,
         key: QueueKey,
         steps: list[Step],
-        completed: Callback,
-        cost: Callable[[int], float] | None,
+        arrive: Arrive,
+        cost: Cost | None,
         waited: bool = False,
     ) -> None:
         """Write *steps* into their ring as far as they fit, and the rest as room comes.
@@ -167,23 +255,23 @@ class DmaHost:
         written = _take(ring, steps)
         rest = steps[len(written) :]
         if cost is None:
-            self.engines.arrive(key, written, completed)
+            arrive(written)
             if rest:  # written from the release on, as the engine takes the others
                 costs = self.context.node.host
                 cost = partial(_packets_and_doorbell, costs.packet_time, costs.doorbell_time)
-                self._write(host, key, rest, completed, cost)
+                self._write(host, key, rest, arrive, cost)
             return
         packets = sum(step.packets for step in written)
         if not rest and not steps[-1].signals:
             packets += 1  # signals the end of all
 
         def rung() -> None:
-            self.engines.arrive(key, written, completed)
+            arrive(written)
             if rest:
                 self._wait_for_room(ring, rest[0].size, again)
 
         def again() -> None:
-            self._write(host, key, rest, completed, cost, waited=True)
+            self._write(host, key, rest, arrive, cost, waited=True)
 
         if rest:
             host.block()
