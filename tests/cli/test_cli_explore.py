@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cli_case import files
+from cli_case import FEW_OPEN, files
 
 from c3sim.cli.run import run
 from c3sim.cli.sensitivity import sensitivity
@@ -26,6 +26,12 @@ search:
 """
 SMALL = ("--samples", "2", "--top", "1", "--band-samples", "8", "--jobs", "1")
 PNG = b"\x89PNG"
+
+
+@pytest.fixture
+def node(empty):
+    Path("few.yaml").write_text(FEW_OPEN, encoding="utf-8")
+    return "few.yaml"
 
 
 @pytest.fixture
@@ -49,7 +55,8 @@ def test_run_has_a_band_when_asked(cli, pair):
     "options",
     [("--strategy", "conccl"), ("--set", "links.bandwidth=40 GB/s", "--set", "task.gemm.m=2048")],
 )
-def test_run_and_sensitivity_have_the_same_band_from_the_same_samples(cli, pair, options):
+def test_run_and_sensitivity_have_the_same_band_from_the_same_samples(cli, pair, node, options):
+    options = ("--node", node, *options)
     of_run = cli("run", pair, "--uncertainty", "--samples", "3", "--seed", "5", "--json", *options)
     small = ("--samples", "2", "--top", "0", "--band-samples", "3", "--jobs", "1", "--seed", "5")
     found = cli("sensitivity", pair, "--json", *small, *options)
@@ -67,10 +74,11 @@ def test_they_take_as_many_samples_where_none_are_asked_for():
 
 
 @pytest.mark.slow
-def test_sensitivity_of_a_workload(cli, pair, empty):
-    result = cli("sensitivity", pair, "--strategy", "conccl", "--out", "o", *SMALL)
+def test_sensitivity_of_a_workload(cli, pair, node, empty):
+    words = ("--node", node, "--strategy", "conccl", "--out", "o")
+    result = cli("sensitivity", pair, *words, *SMALL)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("pair.yaml on mi300x-8, strategy conccl")
+    assert result.stdout.startswith("pair.yaml on few, strategy conccl")
     assert "moves it most, by " in result.stdout and "parameters do not move it" in result.stdout
     assert sorted(files("o")) == ["samples.parquet", "sensitivity.parquet", "tornado.png"]
     assert Path("o/tornado.png").read_bytes().startswith(PNG)
@@ -85,10 +93,10 @@ def test_sensitivity_of_a_workload(cli, pair, empty):
 
 
 @pytest.mark.slow
-def test_sensitivity_of_a_study_is_the_mean_of_its_scenarios(cli, empty):
+def test_sensitivity_of_a_study_is_the_mean_of_its_scenarios(cli, node, empty):
     text = (
-        "schema: 1\nname: s\nworkload: c3-pair\nstrategies: [sp]\nscenarios: [{name: a, "
-        "set: {task.gemm.m: 1024}}, {name: b}]\n"
+        f"schema: 1\nname: s\nnode: {node}\nworkload: c3-pair\nstrategies: [sp]\n"
+        "scenarios: [{name: a, set: {task.gemm.m: 1024}}, {name: b, set: {task.gemm.m: 2048}}]\n"
     )
     Path("s.yaml").write_text(text, encoding="utf-8")
     found = json.loads(cli("sensitivity", "s.yaml", "--json", *SMALL).stdout)

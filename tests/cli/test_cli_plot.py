@@ -1,11 +1,16 @@
 """``c3sim plot`` and the page of ``c3sim sweep --report``, from an empty folder."""
 
+import contextlib
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from cli_case import files
+from typer.testing import CliRunner
 
 from c3sim.cli import complete
+from c3sim.cli.app import app
 
 STUDY = """\
 schema: 1
@@ -17,13 +22,21 @@ axes: {links.bandwidth: [10 GB/s, 20 GB/s, 30 GB/s]}
 """
 
 
-@pytest.fixture
-def swept(cli, empty):
-    (empty / "links.yaml").write_text(STUDY, encoding="utf-8")
-    words = ("--jobs", "1", "--out", "results", "--report", "page.html")
-    result = cli("sweep", "links.yaml", *words)
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """A folder in which the study was swept."""
+    folder = tmp_path_factory.mktemp("swept")
+    with contextlib.chdir(folder):
+        Path("links.yaml").write_text(STUDY, encoding="utf-8")
+        words = ("--jobs", "1", "--out", "results", "--report", "page.html")
+        result = CliRunner().invoke(app, ["sweep", "links.yaml", *words])
     assert result.exit_code == 0 and "wrote page.html; open it in a browser" in result.stderr
-    return empty
+    return folder
+
+
+@pytest.fixture
+def swept(once, empty):
+    return Path(shutil.copytree(once, empty, dirs_exist_ok=True))
 
 
 def test_a_sweep_leaves_a_page_and_its_results_can_be_drawn(cli, swept):

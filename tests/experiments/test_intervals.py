@@ -4,7 +4,6 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from scipy.stats.qmc import LatinHypercube
 
 from c3sim.experiments.bands import Parameter, latin_hypercube, parameters_of, settings_at, spread
 from c3sim.spec.reading.library import names
@@ -82,6 +81,8 @@ def test_what_is_set_by_hand_is_not_drawn():
 
 
 def test_a_latin_hypercube_uses_every_part_of_every_interval_once():
+    from scipy.stats.qmc import LatinHypercube  # 1.5 s, which no worker but one has to wait for
+
     places = latin_hypercube("abc", 10, seed=4)
     for column in places.T:
         assert sorted(np.floor(10 * column)) == list(range(10))
