@@ -8,6 +8,7 @@ from typing import get_args
 
 import pint
 import pytest
+from cli_case import FEW_OPEN
 from kineto_case import MadeTrace
 
 import c3sim
@@ -172,9 +173,10 @@ def test_a_type_checker_knows_every_packaged_iteration():
 
 def test_the_other_questions_from_python(tmp_path):
     """Each has the figures of its command as a DataFrame."""
-    alone = {"node": "h100-1", "output": "wall_s", "jobs": 1}
+    (tmp_path / "few.yaml").write_text(FEW_OPEN, encoding="utf-8")
+    asked = {"node": tmp_path / "few.yaml", "output": "wall_s", "jobs": 1}
     few = {"samples": 2, "top": 1, "band_samples": 2}
-    moved = c3sim.sensitivity("gemm-alone", **alone, **few).to_frame()
+    moved = c3sim.sensitivity(PAIR, **asked, **few).to_frame()
     assert len(moved) > 1 and (moved["swing"].diff().dropna() <= 0).all()
     verdict = c3sim.validate(suite="babelstream", jobs=1)
     assert str(verdict).startswith("Verdict: pass; ")

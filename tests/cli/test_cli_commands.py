@@ -167,15 +167,15 @@ def test_compare_all_that_apply(cli, pair):
 
 
 def test_explain_adds_up(cli, pair):
-    found = data_of(cli("explain", pair, "--json"))
+    found = data_of(cli("explain", pair, "--strategy", "sp", "--json"))
+    assert found["strategy"] == "sp"
     for task in found["tasks"].values():
         assert task["slowdown"] == pytest.approx(
             1 + sum(task["causes"].values()) + task["left_over"]
         )
-    assert "where the time went" in cli("explain", pair, "--strategy", "sp").stdout
 
 
-@pytest.mark.parametrize("kind", ["node", "gpu", "workload", "study", "record"])
+@pytest.mark.parametrize("kind", ["workload", "study"])
 def test_schema(cli, kind):
     found = data_of(cli("schema", kind))
     assert found["title"] == f"c3sim {kind}" and found["$schema"].endswith("2020-12/schema")

@@ -40,7 +40,7 @@ def written(folder, name, text):
 
 
 def test_run_says_where_the_time_went(cli, tmp_path):
-    mine = written(tmp_path, "mine", DESCRIPTION)
+    mine = written(tmp_path, "mine", DESCRIPTION.replace("layers: 3", "layers: 2"))
     data = json.loads(cli("run", mine, "--json").stdout)
     assert list(data["classes"]) == CLASSES
     assert set(data["classes"]["gemm"]) == {"busy_s", "exposed_s"}
