@@ -20,6 +20,7 @@ from c3sim.experiments.knobs import Knob, Setting, knobs_of
 from c3sim.experiments.outputs import WALL
 from c3sim.experiments.paired import DRAWS, FEW_DRAWS
 from c3sim.iterations.described import evaluate
+from c3sim.iterations.effort import effort_of
 from c3sim.result.shown import Told
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import LoadedNode
@@ -87,12 +88,17 @@ class Advices(Told):
 
 
 class _Trial:
-    """Runs of *workload* with settings; those that are drawn, always at the same places."""
+    """Runs of *workload* with settings; those that are drawn, always at the same places. *workers*
+    are asked before the first.
+    """
 
     def __init__(self, workload: Workload, loaded: LoadedNode, workers: Workers):
         self.workload, self.loaded, self.workers = workload, loaded, workers
         few = isinstance(workload, Described) or len(workload.tasks) > MANY_TASKS
         self.draws = (FEW_DRAWS if few else DRAWS) if parameters_of(loaded) else 0
+        self.knobs = knobs_of(workload, loaded.node)
+        settings = sum(len(knob.settings) for knob in self.knobs if not knob.missing)
+        workers.ask(effort_of(workload, loaded.node), 1 + settings)
         self.wall = self._wall(workload)
         self._before: list[float | None] = []
 
@@ -169,7 +175,7 @@ def advise(
     """
     tell = tell or (lambda *_: None)
     trial = _Trial(workload, loaded, Workers(jobs=1, agree=agree))
-    knobs = knobs_of(workload, loaded.node)
+    knobs = trial.knobs
     found: list[Advice] = []
     good: list[Setting] = []
     left_out: dict[str, str] = {}

@@ -192,8 +192,10 @@ def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:
     return Accounts({}, found["parts"])
 
 
-def band_of(choice: Choice, watch: Told | None = None, samples: int = BAND_SAMPLES) -> Band:
-    """Band over the intervals of the machine; *watch* hears of the samples. Raises C3simError."""
+def band_of(choice: Choice, watch: Told | None = None, samples: int = 0) -> Band:
+    """Band over the intervals of the machine by *samples* draws, 0: as many as the page has.
+    *watch* hears of them. Raises C3simError.
+    """
     from dataclasses import replace
 
     from c3sim.experiments.bands import uncertainty
@@ -205,6 +207,7 @@ def band_of(choice: Choice, watch: Told | None = None, samples: int = BAND_SAMPL
     loaded = load_hardware(choice.node or node_of(choice).name)
     workload, on = api.prepare(choice.workload, loaded, choice.settings)
     by_hand = {canonical(path) for path in choice.settings}
+    samples = samples or BAND_SAMPLES
     held = replace(loaded, node=on)
     return uncertainty(
         workload, held, choice.strategy, samples=samples, but=by_hand, watcher=watcher

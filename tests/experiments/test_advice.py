@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 import c3sim
 from c3sim.api import prepare
+from c3sim.evaluation.effort import Effort
 from c3sim.experiments.advice import Advice, _Trial, advise
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.knobs import knobs_of
+from c3sim.iterations.effort import effort_of
 from c3sim.output.tables.advice import advice_table
 from c3sim.spec.reading.hardware import LoadedNode
 from c3sim.spec.reading.loading import load_hardware
@@ -55,6 +59,21 @@ def test_an_order_that_no_draw_turns_round_is_an_advice() -> None:
     walls, best, _ = trial.tried(order)
     assert best is not None and best.text == "collectives launched first"
     assert trial.advice("order", [best], order.cost, walls).good
+
+
+def test_whoever_asks_agrees_before_any_setting_is_run(monkeypatch) -> None:
+    """Of a step each knob has some settings, each as much work as a run."""
+    step, _ = prepare("llama3-8b-training", None)
+    monkeypatch.setattr(_Trial, "_wall", lambda *_: pytest.fail("it ran"))
+    asked: list[float] = []
+
+    def refuse(effort: Effort) -> None:
+        asked.append(effort.seconds)
+        raise PermissionError
+
+    with pytest.raises(PermissionError):
+        advise(step, load_hardware("h200-4"), agree=refuse)
+    assert asked[0] > 10 * effort_of(step, load_hardware("h200-4").node).seconds
 
 
 def test_knobs_follow_what_the_workload_has() -> None:

@@ -12,7 +12,8 @@ import pytest
 from browser import Page
 from lab_page import open_lab
 
-RUN = "from c3sim.cli import main; main()"
+#: The laboratory with bands of few draws, which follow every place of a slider.
+RUN = "from c3sim.lab import runs; runs.BAND_SAMPLES = 8; from c3sim.cli import main; main()"
 
 
 def free() -> int:
