@@ -33,9 +33,9 @@ BERT: dict[str, Any] = {
         pytest.param(
             {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}}, marks=pytest.mark.long
         ),
-        {"layers": 10, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
+        {"layers": 7, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
         pytest.param({**BERT, "layers": 14}, marks=pytest.mark.long),  # bound by the host
-        {"node": "mi300x-8", "layers": 9, "parallel": {"kind": "fsdp"}, "phase": "forward"},
+        {"node": "mi300x-8", "layers": 8, "parallel": {"kind": "fsdp"}, "phase": "forward"},
     ],
     ids=str,
 )
@@ -122,7 +122,7 @@ def test_where_the_head_hides_the_host_of_few_layers_all_are_simulated() -> None
     """The loss keeps the GPU of a tensor group busy while the host launches a few layers, not all.
     An iteration takes no less than its launches.
     """
-    found = result(layers=10, tokens=2048, parallel={"kind": "tensor"}, head=True)
+    found = result(layers=6, tokens=1024, parallel={"kind": "tensor"}, head=True)
     assert found.host_bound and found.wall_s == found.host_s
 
 

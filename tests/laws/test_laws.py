@@ -123,10 +123,10 @@ def test_same_input_same_bytes_in_another_process() -> None:
 
 def test_compiled_loops_change_rounding_alone() -> None:
     """A sample of all cases, unfolded, in compiled loops; tests/engine/test_compiled.py has random
-    flows.
+    flows, and CI the laws on the teaching nodes.
     """
     pytest.importorskip("numba")
-    for case in CASES[:: len(CASES) // 40]:
+    for case in CASES[:: len(CASES) // 12]:
         compiled, pure = (
             ends(simulate(case.node, case.workload, fold=False, compiled=way))
             for way in (True, False)
