@@ -49,6 +49,6 @@ def test_no_share_of_a_rate_is_an_error() -> None:
     """With none of it nothing ends."""
     for name, path in ((name, path) for name, paths in SHARES.items() for path in paths):
         node = load_hardware(name).node
-        with pytest.raises(InputError, match="got 0; must be greater than 0$"):
+        with pytest.raises(InputError, match=r"got 0; must be greater than 0$"):
             set_value(node, NO_WORKLOAD, path, "0")
         assert set_value(node, NO_WORKLOAD, path, "0.01")

@@ -118,12 +118,18 @@ def test_a_collective_that_ends_last_keeps_ranks_in_step(node: Node) -> None:
 
 
 def test_result_and_explanation_tell_waiting_from_moving(node: Node) -> None:
-    """On teaching-4, with ranks as unlike as those of MI300X, an explanation takes a second."""
+    """On teaching-4, with ranks as unlike as those of MI300X, and an eighth of the work."""
     teaching = load_hardware("teaching-4").node
     gpu = teaching.gpu.model_copy(update={"variation": node.gpu.variation})
     unlike = teaching.model_copy(update={"gpu": gpu})
-    best = best_candidate("as_written", pair(), unlike)
-    result = evaluate_run(pair(), unlike, "as_written")
+    tasks = pair().tasks
+    eighth = {
+        "reduce": tasks["reduce"].model_copy(update={"size": 2.0**24}),
+        "gemm": tasks["gemm"].model_copy(update={"m": 4096, "n": 4096, "k": 4096}),
+    }
+    workload = pair().model_copy(update={"tasks": eighth})
+    best = best_candidate("as_written", workload, unlike)
+    result = evaluate_run(workload, unlike, "as_written")
     waited = result.tasks["reduce"].waited_for_ranks_s
     assert waited == best.run.task("reduce").waited > 0
     assert result.tasks["gemm"].waited_for_ranks_s == 0
