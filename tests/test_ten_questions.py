@@ -176,7 +176,7 @@ def test_the_best_of_a_pair(answers) -> None:
     assert walls["as_written"] == walls["base"] > walls["sp"] > walls["rp"]
     fastest = re.search(r"^fastest: (\w+), ", compared, re.MULTILINE)
     assert fastest is not None and walls[fastest.group(1)] == min(walls.values())
-    row = r"^(\w+) +\S.*?  (take it|leave it) +(-?[\d.]+) +(?:(-?[\d.]+) to \S+|-) +([\d.]+) *$"
+    row = r"^(\w+) +(take it|leave it) +(-?[\d.]+) +(?:(-?[\d.]+) to \S+|-) +([\d.]+) *$"
     knobs = {knob: found for knob, *found in re.findall(row, advised, re.MULTILINE)}
     assert {"order", "priority", "engines", "channels"} <= knobs.keys()
     for verdict, gain, low, wall in knobs.values():

@@ -1,4 +1,7 @@
-"""The table of ``advise``: knob by knob, what it gains, and what it costs."""
+"""The table of ``advise``: knob by knob, what it gains; below it what to set, and what it costs.
+
+Settings are paths of 50 characters and more, which cells of a table would break.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,14 @@ if TYPE_CHECKING:
 
 
 def advice_table(found: Advices) -> Any:
-    table = make_table(["knob", "best setting", "verdict"], ["gain, %", "5 to 95 %", "wall, ms"])
+    table = make_table(["knob", "verdict"], ["gain, %", "5 to 95 %", "wall, ms"])
     every = [*found.each, *([found.together] if found.together else [])]
     for each in every:
         verdict = "take it" if each.good else "leave it"
         wall = f"{1e3 * each.wall_s:.3f}"
-        add_row(
-            table, each.knob, each.setting, verdict, f"{100 * each.gain:.1f}", _band(each), wall
-        )
+        add_row(table, each.knob, verdict, f"{100 * each.gain:.1f}", _band(each), wall)
     lines = [f"as it is: {1e3 * found.wall_s:.3f} ms; bands of {found.draws} common draws"]
+    lines += [f"{each.knob}: {each.setting}" for each in every]
     lines += [f"{each.knob} costs: {each.cost}" for each in found.each if each.good]
     if not any(each.good for each in every):
         lines.append("leave it as it is: no gain is sure")
