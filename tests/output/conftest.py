@@ -8,7 +8,10 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from iteration_case import described, run_described
+from shared import shared
 
+from c3sim.iterations.result import IterationResult
 from c3sim.models.capacity import Capacity
 from c3sim.result import (
     Counter,
@@ -20,6 +23,7 @@ from c3sim.result import (
     TaskResult,
     Timeline,
 )
+from c3sim.spec.reading.loading import load_hardware
 
 MS = 1e-3
 # Until 1 ms the collective holds 32 of 304 compute units and the GEMM the others; then the GEMM has
@@ -149,3 +153,14 @@ def timeline() -> Timeline:
 @pytest.fixture
 def explanation() -> dict[str, Any]:
     return deepcopy(EXPLANATION)
+
+
+@pytest.fixture(scope="session")
+def step(tmp_path_factory: pytest.TempPathFactory) -> IterationResult:
+    """24 layers in two stages, twelve each, of which four are drawn; made once for all workers."""
+    parallel = {"pp": 2, "cp": 2, "tp": 2, "dp_shard": 1}
+    loaded = described(node="h200-8", layers=24, batch=4, tokens=512, parallel=parallel)
+    node = load_hardware("h200-8").node
+    return shared(
+        tmp_path_factory, "step", lambda: run_described(loaded, node, settings={}, trace=True)
+    )

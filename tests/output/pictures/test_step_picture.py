@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from iteration_case import described as loaded_case
-from iteration_case import run_described
 
 from c3sim.output.pictures.timeline import plot_timeline
-from c3sim.spec.reading.loading import load_hardware
 
 PAGE = 297 / 210  # height of an A4 page by its width
 
 
 @pytest.fixture(scope="module")
-def figure():
-    """Twelve layers in two stages, of which four are drawn."""
-    parallel = {"pp": 2, "cp": 2, "tp": 2, "dp_shard": 1}
-    loaded = loaded_case(node="h200-8", layers=24, batch=4, tokens=512, parallel=parallel)
-    result = run_described(loaded, load_hardware("h200-8").node, settings={}, trace=True)
-    return plot_timeline(result)
+def figure(step):
+    return plot_timeline(step)
 
 
 def texts(figure) -> list[str]:
