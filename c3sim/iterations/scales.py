@@ -27,6 +27,11 @@ EAGER = {
     "cast": (WIDE, NARROW),
 }
 
+#: Those that a framework's own kernels do number by number, as strided ones: numbers become wider,
+#: and are multiplied by one that lies in memory (``unrolled_elementwise_kernel``,
+#: ``gpu_kernel_impl_nocast`` in the record).
+BY_NUMBER = ("wide", "scale")
+
 
 def scaled(o: OperatorSet, steps: Iterable[Step]) -> Iterator[Step]:
     """*steps*, in front of each product the casts of its operands."""
@@ -48,4 +53,5 @@ def casts(o: OperatorSet, name: str, gemm: Gemm, *, weights: bool) -> Iterator[O
     kernels = COMPILED if o.fused else EAGER
     for operand, numbers in operands.items():
         for kernel, (read, written) in kernels.items():
-            yield o.elementwise(f"{name}-{operand}-{kernel}", numbers, read, written)
+            apart = kernel in BY_NUMBER
+            yield o.elementwise(f"{name}-{operand}-{kernel}", numbers, read, written, strided=apart)
