@@ -28,11 +28,15 @@ def kernel() -> Program:
 
 @cache
 def gpu(workgroups: int) -> Machine:
-    """Four units with *workgroups* at once; lines of 128 B, hardly any L1."""
+    """Four units with *workgroups* at once, in turn; lines of 128 B, hardly any L1, one L2."""
     whole = machine_of(c3sim.load_hardware("h200-8").node)
     return replace(
         whole,
         units=UNITS,
+        dies=1,
+        parts=False,
+        oldest_first=False,
+        sector=LINE,
         residents=workgroups // UNITS,
         window=8,
         l1=Level(1, 1),

@@ -5,7 +5,8 @@ DRAM line by line.
     nests.py      loop nests of applications -> launches
     machine.py    the caches, banks, channels and rows of a GPU; data in machines.yaml
     state.py      caches, queues and channels as arrays
-    loop.py       the loops over them (compiled where numba is installed)
+    loop.py       a line through them (compiled where numba is installed)
+    turns.py      whose line is next: workgroups in order of time
     laboratory.py launches under a policy -> counts, sampled, with the error of the sample
     served.py     counts as the kernels of the fluid model take them
     stack.py      the LRU stack: distances and hits by the definition (the oracle)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from c3sim.cachelab import loop
 from c3sim.cachelab import state as bits
+from c3sim.cachelab import turns
 from c3sim.cachelab.machine import Machine
 from c3sim.cachelab.nests import GROUP, Program, program_of
 from c3sim.cachelab.stream import Array, Launch, Sample, Stream
@@ -162,16 +162,18 @@ class Laboratory:
         key = id(launch), sampled.number
         if key not in self._streams:
             sample = sampled.of(self.machine)
-            self._streams[key] = launch.stream(self.machine.line, sample).renumbered(first)
+            self._streams[key] = launch.stream(
+                self.machine.line, sample, self.machine.sector
+            ).renumbered(first)
         return self._streams[key]
 
     def _run(self, sampled: Sampled, policy: int) -> Counts:
         launches, machine = self.program.launches, self.machine
         names = _codes(launches)
         settings = settings_of(machine, policy, sampled.classes)
-        larger = max(1, *(each.threads // GROUP for each in launches))
-        settings = settings._replace(window=settings.window * larger)
-        state = bits.new_state(settings, machine.units, machine.ways, sum(names.values()) or 1)
+        larger = max(_share(machine, each) for each in launches)
+        settings = settings._replace(window=round(settings.window * larger))
+        state = bits.new_state(settings, machine.ways, sum(names.values()) or 1)
         slots = bits.new_slots(settings)
         now, sums, seconds = 0.0, np.zeros(bits.COUNTS), 0.0
         base = dict(zip(names, accumulate(names.values(), initial=0), strict=False))
@@ -180,7 +182,7 @@ class Laboratory:
             stream = self._stream(launch, sampled, base[launch.name])
             issue = issue_of(launch, stream.lines, machine, sampled.classes)
             of_launch = settings._replace(slots=_slots(machine, launch))
-            end = loop.run(of_launch, state, slots, *stream, now, issue)
+            end = turns.run(of_launch, state, slots, *stream, now, issue)
             sums += weight * (state.counts - before)
             seconds += weight * (end - now) / machine.clock
             now = end
@@ -195,9 +197,20 @@ def _codes(launches: Sequence[Launch]) -> dict[str, int]:
     return names
 
 
+def _places(machine: Machine, launch: Launch) -> int:
+    """Workgroups of *launch* on a unit at once; *residents* have GROUP threads each."""
+    places = max(1, machine.residents * GROUP // launch.threads)
+    return min(places, launch.residents) if launch.residents else places
+
+
+def _share(machine: Machine, launch: Launch) -> float:
+    """Lines under way of a workgroup of *launch* over those of one of GROUP threads."""
+    of_places = machine.residents / launch.residents if launch.residents else 1.0
+    return max(1.0, launch.threads // GROUP, of_places)
+
+
 def _slots(machine: Machine, launch: Launch) -> int:
-    """Workgroups of *launch* on the GPU at once; *residents* have GROUP threads each."""
-    return machine.units * max(1, machine.residents * GROUP // launch.threads)
+    return machine.dies * machine.of_die * _places(machine, launch)
 
 
 def issue_of(launch: Launch, lines: int, machine: Machine, classes: int) -> float:
@@ -212,8 +225,11 @@ def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
         policy=policy,
         leaving=bits.NEVER,
         dies=machine.dies,
-        of_die=machine.units // machine.dies,
-        slots=machine.units * machine.residents,
+        parts=machine.parts,
+        units=machine.units,
+        of_die=machine.of_die,
+        oldest_first=machine.oldest_first,
+        slots=machine.dies * machine.of_die * machine.residents,
         window=max(1, round(machine.window / classes)),
         classes=machine.classes,
         l1_sets=machine.l1.sets,
@@ -239,22 +255,24 @@ def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
 def _counts(
     machine: Machine, classes: int, sums: Array, seconds: float, state: bits.State
 ) -> Counts:
-    each = machine.line * classes
+    each, of_sector = machine.line * classes, machine.sector * classes
     moved = sums[bits.READS] + sums[bits.WRITES_OUT]
     dirty = float(state.l2[bits.WRITTEN].sum()) + float(state.side[bits.WRITTEN].sum())
+    in_l2 = sums[bits.FILLED] - sums[bits.COPIED]
+    filled = sums[bits.SIDE_FILLED] if machine.memory_side else in_l2
     cycles = seconds * machine.clock
     waited = sums[bits.IDLE] / machine.channels + sums[bits.UNIT_IDLE] / machine.units
     return Counts(
-        loaded=sums[bits.LOADS] * each,
-        stored=sums[bits.STORED] * each,
-        l1=sums[bits.L1_HITS] * each,
-        l2=sums[bits.L2_LOAD_HITS] * each,
+        loaded=sums[bits.LOADS] * of_sector,
+        stored=sums[bits.STORED] * of_sector,
+        l1=sums[bits.L1_HITS] * of_sector,
+        l2=sums[bits.L2_LOAD_HITS] * of_sector,
         cache=sums[bits.SIDE_HITS] * each,
         read=sums[bits.READS] * each,
         written=sums[bits.WRITES_OUT] * each,
         left=dirty * each,
-        combined=sums[bits.L2_STORE_HITS] * each,
-        inserted=sums[bits.SIDE_FILLED if machine.memory_side else bits.FILLED] * each,
+        combined=sums[bits.L2_STORE_HITS] * of_sector,
+        inserted=filled * each,
         row_hits=float((sums[bits.READ_ROWS] + sums[bits.WRITE_ROWS]) / moved) if moved else 1.0,
         stalls=float(classes * waited / cycles) if cycles else 0.0,
         seconds=seconds,

@@ -1,7 +1,6 @@
-"""Lines through the caches, in order of time: loops that numba compiles, or Python runs.
+"""A line through the caches: functions that numba compiles, or Python runs.
 
-A workgroup has at most ``window`` lines under way; a unit starts a line in ``issue`` cycles. Each
-access looks into L1, then L2, then the memory-side cache, then goes to its channel:
+Each access looks into L1, then L2, then the memory-side cache, then goes to its channel:
 
     bank      takes ``l2_cycles`` for a line; holds ``queue`` misses under way, the next one waits
     set       a miss needs a way that no miss is under way for; where there is none it waits, and
@@ -18,10 +17,9 @@ TRUSTED takes no lines, except one in LEADERS, from which it goes on to learn.
 from __future__ import annotations
 
 from c3sim.cachelab.state import (
-    BURST,
     CLEANED,
     CODE,
-    END,
+    COPIED,
     FILLED,
     FREE,
     GATHERING,
@@ -31,7 +29,6 @@ from c3sim.cachelab.state import (
     L2,
     L2_LOAD_HITS,
     L2_STORE_HITS,
-    LATEST,
     LEADERS,
     LEFT_CLEAN,
     LEFT_WRITTEN,
@@ -41,9 +38,6 @@ from c3sim.cachelab.state import (
     NO_WAIT,
     NONE,
     PASSED,
-    PHASE,
-    PLACE,
-    POSITION,
     PREDICT,
     QUEUED,
     READ_ROWS,
@@ -54,6 +48,7 @@ from c3sim.cachelab.state import (
     RINSE,
     RINSED,
     ROW,
+    SECTORS,
     SIDE_FILLED,
     SIDE_HITS,
     SIDE_LEFT,
@@ -70,14 +65,14 @@ from c3sim.cachelab.state import (
     WRITES_OUT,
     WRITTEN,
     Settings,
-    Slots,
     State,
     channel_of,
+    home_of,
     place_of,
     set_of,
 )
-from c3sim.cachelab.stream import STEP_CODE, STEP_LINE, STEP_PHASE, Array
-from c3sim.engine.compiled.table import compiled, inline, sift_down
+from c3sim.cachelab.stream import Array
+from c3sim.engine.compiled.table import compiled, inline
 
 
 @compiled
@@ -313,17 +308,64 @@ def way_for(
 
 
 @inline
-def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> float:
-    """When a line that passed L1 is there, or taken."""
-    store = code % 2 == 1
-    bank = die * p.banks + channel_of(p, line) % p.banks
-    now = max(now + 0.5 * p.l2_latency, s.bank[FREE, bank])
+def bank_of(p: Settings, die: int, line: int) -> int:
+    return die * p.banks + channel_of(p, line) % p.banks
+
+
+@inline
+def set_in_l2(p: Settings, die: int, line: int) -> int:
+    return die * p.l2_sets + set_of(p, p.l2_sets, line, p.banks)
+
+
+@inline
+def through_bank(p: Settings, s: State, bank: int, now: float) -> float:
+    """When *bank* has looked for a line that comes at *now*."""
+    now = max(now, s.bank[FREE, bank])
     s.bank[FREE, bank] = now + p.l2_cycles
-    index = die * p.l2_sets + set_of(p, p.l2_sets, line, p.banks)
+    return now
+
+
+@compiled
+def drop_copies(p: Settings, s: State, die: int, home: int, line: int) -> None:
+    """Copies of a written *line*, other than in *die* and *home*, are worth nothing."""
+    for other in range(p.dies):
+        if other != die and other != home:
+            index = set_in_l2(p, other, line)
+            way = find(s.l2, index, line)
+            if way != NONE:
+                s.l2[LINE, index, way] = s.l2[CODE, index, way] = NONE
+                s.counts[LEFT_CLEAN] += 1
+
+
+@compiled
+def copy(
+    p: Settings, s: State, die: int, line: int, code: int, now: float
+) -> tuple[int, int, float]:
+    """Set and way that the part of L2 beside the unit has for a copy of *line* (NONE: none), and
+    when.
+    """
+    bank, index = bank_of(p, die, line), set_in_l2(p, die, line)
+    way, now = way_for(p, s, index, bank, line, now)
+    if way != NONE:
+        now = take(p, s, die, index, way, line, code, now)
+        s.counts[COPIED] += 1
+    return index, way, now
+
+
+@inline
+def at_home(
+    p: Settings, s: State, die: int, line: int, code: int, found: bool, now: float
+) -> float:
+    """When *line* is there, or taken, in the part of L2 that it belongs to. *found*: it has been,
+    in a copy.
+    """
+    store = code % 2 == 1
+    bank, index = bank_of(p, die, line), set_in_l2(p, die, line)
     way = find(s.l2, index, line) if p.policy & L2 else NONE
     cached = bool(p.policy & L2) and (not store or bool(p.policy & STORES))
     if way != NONE:
-        s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += 1
+        if not found:
+            s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
         s.l2[USED, index, way] = s.counts[STAMP]
         learn(s, 1, int(s.l2[CODE, index, way]), True)
         s.l2[CODE, index, way] = NONE
@@ -343,6 +385,37 @@ def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> 
         return write(p, s, index, way, now)
     done = miss(p, s, bank, line, now)
     if way != NONE:
+        s.l2[READY, index, way] = done
+    return done
+
+
+@inline
+def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> float:
+    """When a line that passed L1 is there, or taken. Where L2 has parts that see each other's
+    lines, the one beside the unit keeps a copy of what it fetches from the one it belongs to.
+    """
+    store = code % 2 == 1
+    now = through_bank(p, s, bank_of(p, die, line), now + 0.5 * p.l2_latency)
+    home = home_of(p, die, line)
+    index, way, found = 0, NONE, False
+    if home != die and p.policy & L2:
+        index = set_in_l2(p, die, line)
+        way = find(s.l2, index, line)
+        found = way != NONE
+        if found:
+            s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
+            s.l2[USED, index, way] = s.counts[STAMP]
+            learn(s, 1, int(s.l2[CODE, index, way]), True)
+            s.l2[CODE, index, way] = NONE
+            if not store:
+                return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
+        elif (not store or p.policy & STORES) and trusted(p, s, 1, code, line):
+            index, way, now = copy(p, s, die, line, code, now)
+        now = through_bank(p, s, bank_of(p, home, line), now + p.l2_latency)
+    if store and p.parts and p.policy & L2:
+        drop_copies(p, s, die, home, line)
+    done = at_home(p, s, home, line, code, found, now)
+    if way != NONE and not found:
         s.l2[READY, index, way] = done
     return done
 
@@ -368,13 +441,13 @@ def access(p: Settings, s: State, unit: int, line: int, code: int, now: float) -
     s.counts[STAMP] += 1
     die = unit // p.of_die
     store = code % 2 == 1
-    s.counts[STORED if store else LOADS] += 1
+    s.counts[STORED if store else LOADS] += s.counts[SECTORS]
     index, way, through_l1 = 0, NONE, bool(not store and p.policy & L1)
     if through_l1:
         index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
         way = find(s.l1, index, line)
         if way != NONE:
-            s.counts[L1_HITS] += 1
+            s.counts[L1_HITS] += s.counts[SECTORS]
             s.l1[USED, index, way] = s.counts[STAMP]
             learn(s, 0, int(s.l1[CODE, index, way]), True)
             s.l1[CODE, index, way] = NONE
@@ -389,80 +462,3 @@ def access(p: Settings, s: State, unit: int, line: int, code: int, now: float) -
         s.l1[LINE, index, way], s.l1[CODE, index, way] = line, code
         s.l1[USED, index, way], s.l1[READY, index, way] = s.counts[STAMP], done
     return done
-
-
-@compiled
-def begin(slots: Slots, first: Array, slot: int, dies: int) -> bool:
-    """*slot* takes the next workgroup of its die; False: there is none."""
-    die = slot % dies
-    group = slots.following[die]
-    while group < len(first) - 1 and first[group] == first[group + 1]:
-        group += dies
-    slots.following[die] = group + dies
-    if group >= len(first) - 1:
-        return False
-    slots.at[POSITION, slot], slots.at[END, slot] = first[group], first[group + 1]
-    slots.at[PHASE, slot] = 0
-    return True
-
-
-@inline
-def advance(p: Settings, s: State, slots: Slots, steps: Array, slot: int, issue: float) -> None:
-    """*slot* starts up to BURST lines; its key becomes when it goes on."""
-    unit = slot % p.dies * p.of_die + slot // p.dies % p.of_die
-    now = slots.key[slot]
-    for _ in range(BURST):
-        at = int(slots.at[POSITION, slot])
-        if at == slots.at[END, slot]:
-            break
-        if steps[at, STEP_PHASE] != slots.at[PHASE, slot]:
-            slots.at[PHASE, slot] = steps[at, STEP_PHASE]
-            if slots.at[LATEST, slot] > now:
-                now = slots.at[LATEST, slot]
-                break
-        place = int(slots.at[PLACE, slot])
-        if slots.ring[slot, place] > now:
-            now = slots.ring[slot, place]
-            break
-        now = max(now, s.unit[unit])
-        s.unit[unit] = now + issue
-        line, code = int(steps[at, STEP_LINE]), int(steps[at, STEP_CODE])
-        done = access(p, s, unit, line, code, now)
-        slots.ring[slot, place] = done
-        slots.at[LATEST, slot] = max(slots.at[LATEST, slot], done)
-        slots.at[PLACE, slot] = (place + 1) % p.window
-        slots.at[POSITION, slot] = at + 1
-        now += issue
-    slots.key[slot] = now
-
-
-@compiled
-def run(
-    p: Settings, s: State, slots: Slots, steps: Array, first: Array, start: float, issue: float
-) -> float:
-    """One launch from *start* on; when its last line is there. The L1s begin empty."""
-    s.l1[LINE] = NONE
-    s.l1[READY] = 0.0
-    for die in range(p.dies):
-        slots.following[die] = die
-    size = 0
-    for slot in range(p.slots):
-        slots.key[slot] = start
-        slots.at[LATEST, slot] = start
-        if begin(slots, first, slot, p.dies):
-            slots.heap[size] = slot
-            size += 1
-    end = start
-    while size:
-        slot = slots.heap[0]
-        advance(p, s, slots, steps, slot, issue)
-        if slots.at[POSITION, slot] == slots.at[END, slot]:
-            end = max(end, slots.at[LATEST, slot])
-            slots.key[slot] = max(slots.key[slot], slots.at[LATEST, slot])
-            if not begin(slots, first, slot, p.dies):
-                size -= 1
-                slots.heap[0] = slots.heap[size]
-        sift_down(slots.key, slots.heap, size, 0)
-    for channel in range(p.channels):
-        drain(p, s, channel, end)
-    return end

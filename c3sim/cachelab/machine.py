@@ -6,6 +6,9 @@ stands in machines.yaml beside this file, with its sources.
 
 Addresses: chunks of ``interleave`` lines go round the channels, shifted by one each time round; a
 channel's chunks fill its rows one behind the other. A channel belongs to one bank of each L2.
+
+An L2 in parts (Hopper's has two): each line belongs to one of them, by its channel; a unit asks the
+part beside it, which keeps a copy of what it fetches from another one.
 """
 
 from __future__ import annotations
@@ -49,9 +52,12 @@ class Machine:
     clock: float  # [Hz]
     units: int
     dies: int  # each with an L2
+    parts: bool = False  # L2s of the dies are parts of one, and copy each other's lines
+    oldest_first: bool = False  # a unit serves its oldest workgroup first, else in turn
     residents: int  # workgroups on a unit
     window: int  # lines under way of a workgroup
     line: int  # bytes
+    sector: int  # bytes, that are asked for
     l1: Level  # of a unit
     l2: Level  # of a die
     memory_side: Level | None
@@ -76,6 +82,11 @@ class Machine:
     def classes(self) -> int:
         """Classes of lines of which each has whole sets, banks and channels of its own."""
         return gcd(self.channels, self.l1.sets, self.banks)
+
+    @property
+    def of_die(self) -> int:
+        """Units of a die."""
+        return -(-self.units // self.dies)
 
     @property
     def ways(self) -> tuple[int, int, int]:
@@ -122,23 +133,25 @@ def machine_of(
     policies, units, clock = gpu.cache_policies, gpu.compute_units, gpu.clock.maximum
     if policies is None:
         raise InputError(f"{gpu.name} gives no gpu.cache_policies", "node")
-    line, banks = int(values["line"]), int(values["banks"])
-    residents, channels = int(values["residents"]), int(values["channels"])
-    side, shared = gpu.memory_side_cache, gpu.memory_side_cache is None
-    share = policies.sweep_share if shared else 1.0  # of the last shared cache
-    ways = int(values["l2_ways"])
+    line, residents, channels = (int(values[each]) for each in ("line", "residents", "channels"))
+    side, parts = gpu.memory_side_cache, _parts(gpu.l2.copies)
+    share = policies.sweep_share if side is None and parts == 1 else 1.0  # of the last shared cache
+    ways, banks = int(values["l2_ways"]), int(values["banks"]) // parts
     under_way = units.read_bandwidth * gpu.hbm.latency * clock / line / residents
-    multiple = int(values["l1_sets_multiple"])
+    l1 = policies.l1_capacity, line, int(values["l1_ways"]), int(values["l1_sets_multiple"])
     return Machine(
         name=gpu.name,
         clock=clock,
         units=gpu.compute_unit_count,
-        dies=gpu.dies.count,
+        dies=gpu.dies.count * parts,
+        parts=parts > 1,
+        oldest_first=bool(values["oldest_first"]),
         residents=residents,
         window=max(1, min(MOST_LINES_UNDER_WAY, round(under_way))),
         line=line,
-        l1=Level.of(policies.l1_capacity, line, int(values["l1_ways"]), multiple),
-        l2=Level.of(gpu.l2.capacity * share, line, ways, banks),
+        sector=int(values["sector"]),
+        l1=Level.of(*l1),
+        l2=Level.of(gpu.l2.capacity * share / parts, line, ways, banks),
         memory_side=Level.of(side.capacity, line, policies.ways, channels) if side else None,
         shared=gpu.shared_cache,
         written_ways=max(1, round(values["written_share"] * ways / share)),
@@ -151,6 +164,13 @@ def machine_of(
         flops=units.flops_per_cycle[dtype],
         **_cycles(gpu, values),
     )
+
+
+def _parts(copies: float) -> int:
+    """Parts of an L2 that keeps each line *copies* times: it lies in the part that it belongs to,
+    and, asked for beside any part alike, in another one in (parts - 1) / parts of the cases.
+    """
+    return max(1, round(1.0 / (2.0 - copies))) if copies < 2.0 else 1
 
 
 def _cycles(gpu: Gpu, values: Mapping[str, float]) -> dict[str, float]:

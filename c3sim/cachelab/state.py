@@ -14,10 +14,11 @@ from c3sim.engine.compiled.table import inline
 
 # Policies, as bits.
 L1, L2, STORES, NO_WAIT, RINSE, PREDICT = 1, 2, 4, 8, 16, 32
-# Counts.
+# Counts. SECTORS: of the access under way; LOADS, STORED and hits of L1 and L2 are sums of them.
 LOADS, STORED, L1_HITS, L2_LOAD_HITS, L2_STORE_HITS, SIDE_HITS, READS, WRITES_OUT = range(8)
 READ_ROWS, WRITE_ROWS, IDLE, UNIT_IDLE, WAITED, QUEUED, PASSED, FILLED = range(8, 16)
-LEFT_CLEAN, LEFT_WRITTEN, RINSED, CLEANED, SIDE_FILLED, SIDE_LEFT, STAMP, COUNTS = range(16, 24)
+LEFT_CLEAN, LEFT_WRITTEN, RINSED, CLEANED, SIDE_FILLED, SIDE_LEFT, STAMP = range(16, 23)
+COPIED, SECTORS, COUNTS = 23, 24, 25
 WRITES = 32  # of a channel that gather
 RECENT = 4  # rows of a bank of DRAM that are remembered
 BURST = 4  # lines that a workgroup starts at once
@@ -25,6 +26,7 @@ TRUSTED, LEARNED, SURE = 2, 4, 7  # counters of the predictor: least that takes 
 LEADERS = 16
 NEVER = 1 << 30  # more than there are instructions
 NONE = -1
+NOBODY = 1 << 40  # younger than any workgroup
 
 
 class Settings(NamedTuple):
@@ -33,7 +35,10 @@ class Settings(NamedTuple):
     policy: int
     leaving: int  # instructions from this one on bring lines that are first to leave
     dies: int
+    parts: bool  # L2s of the dies are parts of one: a line belongs to one of them
+    units: int
     of_die: int  # units
+    oldest_first: bool  # the order of a unit's workgroups
     slots: int
     window: int
     classes: int
@@ -74,10 +79,11 @@ class State(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Places of workgroups on units, and what each has under way."""
+    """Places of workgroups on units, those of a unit side by side, and what each has under way."""
 
     key: Array  # when each goes on
-    heap: Array
+    turn: Array  # when one of the places that take turns together goes on
+    heap: Array  # of those
     at: Array  # of SLOT_LINES x slot
     ring: Array  # slot x window: when each line under way is there
     following: Array  # of each die: the workgroup that starts next
@@ -88,13 +94,19 @@ LINE, USED, READY, CODE, WRITTEN, CACHE_LINES = range(6)
 FREE, NEXT, BANK_LINES = range(3)  # of a bank,
 GATHERING, CHANNEL_LINES = 1, 2  # of a channel, beside FREE; of a row:
 ROW, READY_OF_ROW = 0, 1
-POSITION, END, PHASE, PLACE, LATEST, SLOT_LINES = range(6)  # of a slot
+POSITION, END, PHASE, PLACE, LATEST, AGE, SLOT_LINES = range(7)  # of a slot
 
 
 @inline
 def channel_of(p: Settings, line: int) -> int:
     chunk = line // p.interleave
     return int((chunk + chunk // p.channels) % p.channels)
+
+
+@inline
+def home_of(p: Settings, die: int, line: int) -> int:
+    """The die whose L2 *line* of a unit of *die* belongs to."""
+    return int(channel_of(p, line) // p.classes % p.dies) if p.parts else die
 
 
 @inline
@@ -123,9 +135,10 @@ def _cache(sets: int, ways: int) -> Array:
     return cache
 
 
-def new_state(p: Settings, units: int, ways: tuple[int, int, int], codes: int) -> State:
-    """Empty caches and queues of *units* units; *ways* of L1, L2 and the memory-side cache."""
+def new_state(p: Settings, ways: tuple[int, int, int], codes: int) -> State:
+    """Empty caches and queues; *ways* of L1, L2 and the memory-side cache."""
     banks, rows = p.dies * p.banks, (p.channels, p.row_banks)
+    units = p.dies * p.of_die
     return State(
         l1=_cache(units * p.l1_sets, ways[0]),
         l2=_cache(p.dies * p.l2_sets, ways[1]),
@@ -146,6 +159,7 @@ def new_slots(p: Settings) -> Slots:
     """Empty places."""
     return Slots(
         key=_table((p.slots,)),
+        turn=_table((p.slots,)),
         heap=_table((p.slots,), 0, np.int64),
         at=_table((SLOT_LINES, p.slots)),
         ring=_table((p.slots, p.window)),

@@ -17,6 +17,8 @@ Array: TypeAlias = NDArray[Any]
 PAGE = 4096  # bytes; tensors begin at multiples of it
 AT_ONCE = 1 << 15  # spans that become lines together: what they need meanwhile stays in caches
 STEP_LINE, STEP_CODE, STEP_PHASE, STEP_NUMBERS = range(4)  # of a step
+CODE_BITS = 20  # of a code; above them, how many sectors of its line a step touches
+CODES = (1 << CODE_BITS) - 1
 #: True for the lines of a sample.
 Sample = Callable[[Array], Array]
 
@@ -25,7 +27,7 @@ class Stream(NamedTuple):
     """Lines of one launch. Workgroup w has the steps from ``first[w]`` up to ``first[w + 1]``.
 
     *steps*: of 32 bits, side by side, as the loops read them: number of the line (2^31 lines are
-    more than memory has), code, phase.
+    more than memory has), code and sectors, phase.
     """
 
     steps: Array
@@ -39,7 +41,12 @@ class Stream(NamedTuple):
     @property
     def code(self) -> Array:
         """2 x instruction, + 1 of a store."""
-        return np.asarray(self.steps[:, STEP_CODE])
+        return np.asarray(self.steps[:, STEP_CODE] & CODES)
+
+    @property
+    def sectors(self) -> Array:
+        """How many sectors of its line each step touches."""
+        return np.asarray(self.steps[:, STEP_CODE] >> CODE_BITS)
 
     @property
     def lines(self) -> int:
@@ -76,6 +83,7 @@ class Launch:
     workgroups: int
     flops: float = 0.0
     threads: int = 256
+    residents: int = 0  # of a unit at most; 0: as many as its threads leave room for
     place: Array | None = None
     spans: list[_Spans] = field(default_factory=list)
 
@@ -100,9 +108,12 @@ class Launch:
             _Spans(flat[0], flat[1], flat[2], flat[3], code, flat[4], np.asarray(shared))
         )
 
-    def stream(self, line: int, sample: Sample | None = None) -> Stream:
-        """Accesses of the launch to lines of *line* bytes; with a *sample* to its lines alone."""
-        parts = (part for each in self.spans for part in _lines(each, line, sample))
+    def stream(self, line: int, sample: Sample | None = None, sector: int | None = None) -> Stream:
+        """Accesses of the launch to lines of *line* bytes, in sectors of *sector* (left out: one a
+        line); with a *sample* to its lines alone.
+        """
+        sizes = line, sector or line
+        parts = (part for each in self.spans for part in _lines(each, sizes, sample))
         group, order, *step = (np.concatenate(each) for each in zip(*parts, strict=True))
         if self.place is not None:
             group = self.place[group]
@@ -126,19 +137,22 @@ def _count(spans: _Spans, line: int) -> Array:
     return np.asarray((spans.start + spans.length - 1) // line - spans.start // line + 1)
 
 
-def _lines(spans: _Spans, line: int, sample: Sample | None) -> Iterator[Sequence[Array]]:
+def _lines(
+    spans: _Spans, sizes: tuple[int, int], sample: Sample | None
+) -> Iterator[Sequence[Array]]:
     """Workgroup, order, line, code, phase of each line of *spans*, AT_ONCE of these at a time."""
     for at in range(0, len(spans.start), AT_ONCE):
         own = slice(at, at + AT_ONCE)
         group, order, start, length = (each[own] for each in spans[:4])
         yield _lines_of(
             _Spans(group, order, start, length, spans.code, spans.phase[own], spans.shared),
-            line,
+            sizes,
             sample,
         )
 
 
-def _lines_of(spans: _Spans, line: int, sample: Sample | None) -> Sequence[Array]:
+def _lines_of(spans: _Spans, sizes: tuple[int, int], sample: Sample | None) -> Sequence[Array]:
+    line, sector = sizes
     count = _count(spans, line)
     index = np.repeat(np.arange(len(count)), count)
     within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
@@ -146,11 +160,13 @@ def _lines_of(spans: _Spans, line: int, sample: Sample | None) -> Sequence[Array
     if sample is not None:
         keep = sample(number)
         index, number = index[keep], number[keep]
-    times = len(spans.shared)
+    start, times = spans.start[index], len(spans.shared)
+    first = np.maximum(start, number * line) // sector
+    last = (np.minimum(start + spans.length[index], (number + 1) * line) - 1) // sector
+    code = spans.code + ((last - first + 1) << CODE_BITS)
     group = (spans.group[index][:, None] + spans.shared[None, :]).ravel()
-    code = np.full(len(group), spans.code, dtype=np.int32)
-    rest = (spans.order[index], number, spans.phase[index])
-    order, number, phase = (np.repeat(each, times) for each in rest)
+    rest = (spans.order[index], number, code, spans.phase[index])
+    order, number, code, phase = (np.repeat(each, times) for each in rest)
     return group, order, number, code, phase
 
 

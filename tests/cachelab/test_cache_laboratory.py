@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from c3sim.cachelab import laboratory, loop, state, stream
+from c3sim.cachelab import laboratory, state, stream, turns
 from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
@@ -24,10 +24,11 @@ from c3sim.spec.study import Application
 
 LINE = 64
 TINY = Machine(
-    name="tiny", clock=1e9, units=1, dies=1, residents=1, window=1, line=LINE, l1=Level(2, 2),
-    l2=Level(4, 4), memory_side=None, shared=1024.0, written_ways=4, banks=1, channels=1, queue=8,
-    interleave=1, row_lines=4, row_banks=2, flops=1.0, l1_latency=10.0, l2_latency=100.0,
-    cache_latency=0.0, memory_latency=400.0, l2_cycles=1.0, memory_cycles=4.0, row_cycles=50.0,
+    name="tiny", clock=1e9, units=1, dies=1, residents=1, window=1, line=LINE, sector=LINE,
+    l1=Level(2, 2), l2=Level(4, 4), memory_side=None, shared=1024.0, written_ways=4, banks=1,
+    channels=1, queue=8, interleave=1, row_lines=4, row_banks=2, flops=1.0, l1_latency=10.0,
+    l2_latency=100.0, cache_latency=0.0, memory_latency=400.0, l2_cycles=1.0, memory_cycles=4.0,
+    row_cycles=50.0,
 )  # fmt: skip
 MANY = replace(
     TINY, units=4, residents=2, window=4, l1=Level(4, 2), l2=Level(16, 4), banks=2, channels=4
@@ -52,16 +53,15 @@ def random_lines(count, different, seed=1):
 def run(machine, policy, *launches, leaving=state.NEVER):
     """Counts of the loops, and the state that they leave."""
     settings = laboratory.settings_of(machine, POLICIES[policy], 1)._replace(leaving=leaving)
-    settings = settings._replace(slots=machine.units * machine.residents)
     kept = loop_state(machine, settings)
     slots, now = state.new_slots(settings), 0.0
     for each in launches:
-        now = loop.run(settings, kept, slots, *each.stream(machine.line), now, 1.0)
+        now = turns.run(settings, kept, slots, *each.stream(machine.line), now, 1.0)
     return kept
 
 
 def loop_state(machine, settings):
-    return state.new_state(settings, machine.units, machine.ways, 16)
+    return state.new_state(settings, machine.ways, 16)
 
 
 def set_in(machine, level):
@@ -180,6 +180,70 @@ def test_lines_that_leave_first_leave_others_where_they_are():
     assert first[state.L2_LOAD_HITS] == 1200 - 12 > 2 * plain[state.L2_LOAD_HITS]
 
 
+#: Two parts of two channels each, a unit beside either; channels 0 and 1 belong to the first part.
+PARTS = replace(MANY, units=2, dies=2, parts=True, residents=1, window=1)
+
+
+def of_units(*lines):
+    """A workgroup for each list of lines; the first unit has the first one."""
+    made = Launch("units", len(lines))
+    for number, own in enumerate(lines):
+        made.touch(number, np.arange(len(own)), np.asarray(own) * LINE, LINE)
+    return made
+
+
+def test_a_part_of_l2_keeps_a_copy_of_what_belongs_to_another():
+    """Lines 0 and 2 belong to either part. Their own units fetch them; then each unit takes a copy
+    of the other one's, and finds it beside itself; a store at home drops the copy.
+    """
+    own, crossed = of_units([0], [2]), of_units([2], [0])
+    stored = Launch("stored", 1)
+    stored.touch(0, 0, np.array([0]), LINE, store=True)
+    counts = run(PARTS, "past_l1", own, crossed, crossed).counts
+    assert (counts[state.READS], counts[state.L2_LOAD_HITS], counts[state.COPIED]) == (2, 4, 2)
+    kept = run(PARTS, "past_l1", own, crossed, stored, crossed)
+    assert kept.counts[state.COPIED] == 3 and kept.counts[state.READS] == 2
+    assert (kept.l2[state.LINE] == 0).sum() == 2
+
+
+def test_lines_in_parts_are_conserved():
+    stored = launch(np.arange(300), groups=8, stores=True)
+    launches = (launch(random_lines(1500, 120), groups=12), stored)
+    kept = run(replace(PARTS, window=4), "cache_rw", *launches)
+    counts, resident = kept.counts, (kept.l2[state.LINE] != state.NONE).sum()
+    found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
+    assert counts[state.LOADS] == 1500 == found + counts[state.READS]
+    assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
+    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + kept.l2[state.WRITTEN].sum()
+
+
+@pytest.mark.parametrize(("mib", "found"), [(32, 0.99), (44, 0.30), (48, 0.05)])
+def test_reads_by_units_that_change_find_what_was_measured(mib, found):
+    """Read for the second time on one H200 (validation/data/kernels/h200-cache-sweeps.csv): half of
+    the lines lie twice in 60 MiB, so the knee is at 40.
+    """
+    pages = mib * MIB // 4096
+    made = Launch("read", pages)
+    made.touch(np.arange(pages), 0, np.arange(pages) * 4096, 4096)
+    machine = machine_of(load_hardware("h200-8").node)
+    again = Program((made, made), (0.0, 1.0))
+    counts = Laboratory(again, machine)._run(Sampled(16, 0), POLICIES["past_l1"])
+    assert counts.found == pytest.approx(found, abs=0.12)
+
+
+@pytest.mark.parametrize(("oldest_first", "end"), [(True, 100_000), (False, 200_000)])
+def test_the_oldest_workgroup_of_a_unit_goes_on_first(oldest_first, end):
+    """Two workgroups whose 100 lines of 1000 cycles each take all of a unit's time: when the first
+    one ends.
+    """
+    machine = replace(TINY, residents=2, window=8, oldest_first=oldest_first)
+    settings = laboratory.settings_of(machine, POLICIES["past_l1"], 1)
+    slots, kept = state.new_slots(settings), loop_state(machine, settings)
+    stream = of_units(np.arange(100), np.arange(100, 200)).stream(LINE)
+    turns.run(settings, kept, slots, *stream, 0.0, 1000.0)
+    assert slots.at[state.LATEST, 0] == pytest.approx(end, rel=0.05)
+
+
 def test_a_phase_waits_for_the_one_before():
     """Two loads at once take one latency, two phases two."""
     wide = replace(TINY, window=4)
@@ -190,7 +254,7 @@ def test_a_phase_waits_for_the_one_before():
         settings = laboratory.settings_of(wide, 0, 1)._replace(slots=1)
         slots = state.new_slots(settings)
         kept = loop_state(wide, settings)
-        ends.append(loop.run(settings, kept, slots, *made.stream(LINE), 0.0, 1.0))
+        ends.append(turns.run(settings, kept, slots, *made.stream(LINE), 0.0, 1.0))
     assert 1.5 < ends[1] / ends[0] < 2.5
 
 
@@ -270,6 +334,17 @@ def test_lines_come_in_program_order_however_many_spans_are_taken_at_once(monkey
     assert found.steps[:, stream.STEP_PHASE].tolist() == [1, 0, 0, 0, 0, 1]
     assert found.first.tolist() == [0, 3, 6]
     assert found.steps.dtype == np.int32 and found.steps.flags.c_contiguous
+
+
+def test_a_step_says_how_many_sectors_it_touches():
+    """Bytes 60 to 132 in lines of 64 and sectors of 32: one, two, and one of the three lines."""
+    made = Launch("few", 1)
+    made.touch(0, 0, np.array([60]), 73)
+    found = made.stream(64, sector=32)
+    assert found.line.tolist() == [0, 1, 2] and found.sectors.tolist() == [1, 2, 1]
+    assert made.stream(64).sectors.tolist() == [1, 1, 1]
+    counts = Laboratory(Program.of(made), replace(TINY, sector=32)).counts("past_l1")
+    assert (counts.loaded, counts.read) == (4 * 32, 3 * 64)
 
 
 def test_policies_share_streams_and_nothing_else():

@@ -44,10 +44,11 @@ def test_a_group_stands_for_those_behind_it() -> None:
 
 
 def test_operands_come_once_where_they_fit_and_b_for_each_group_where_not() -> None:
-    """All of H200's cache; and 48 KiB, two rows of tiles (16) and B (32): rows of the next group
+    """48 MiB; and 48 KiB, two rows of tiles (16) and B (32): rows of the next group
     push B out just before it comes again, so it comes for each of four groups, and A once.
     """
-    machine = replace(machine_for(TILED, H200), units=1, window=8, channels=1, banks=1)
+    one = replace(machine_for(TILED, H200), dies=1, parts=False, l2=Level(24576, 16))
+    machine = replace(one, units=1, window=8, channels=1, banks=1)
     a, b = 256 * 128 * 2, 128 * 128 * 2
     whole = program_of_tiles(TILED._replace(group=8))
     counts = Laboratory(whole, machine).counts("past_l1")

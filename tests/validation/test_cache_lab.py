@@ -8,25 +8,44 @@ from c3sim.validation.frameworks.cache_lab import BOUNDS, both
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "validation" / "data" / "kernels"
-FOUND = both(str(DATA / "h200-cache-lab-predicted.csv"), str(DATA / "h200-cache-lab-counters.csv"))
+PAGE = (ROOT / "docs" / "cache-laboratory.md").read_text(encoding="utf-8")
+
+
+def plan(name):
+    predicted, counters = (DATA / f"{name}-{what}.csv" for what in ("predicted", "counters"))
+    return both(str(predicted), str(counters))
+
+
+FOUND, SECOND = plan("h200-cache-lab"), plan("h200-cache-lab-2")
+#: Rows of the page's tables: what the first plan bounds, and the second one.
+BOUNDED = [(FOUND, "L2 hits"), (FOUND, "DRAM bytes"), *((SECOND, name) for name in BOUNDS)]
 
 
 def test_the_page_says_how_far_off_the_predictions_are():
-    page = (ROOT / "docs" / "cache-laboratory.md").read_text(encoding="utf-8")
-    said = re.findall(r"\| ([\d.]+) \| (\d+) \| (\d+) of (\d+) \|$", page, re.MULTILINE)
-    for row, (name, bound) in zip(said, BOUNDS.items(), strict=True):
-        errors = [each.off[name] for each in FOUND]
-        within = sum(error <= bound for error in errors)
-        figures = f"{100 * median(errors):.1f}", f"{100 * max(errors):.0f}", str(within), "50"
-        assert row == figures
+    said = re.findall(r"\| ([\d.]+) \| (\d+) \| (\d+) of (\d+) \|$", PAGE, re.MULTILINE)
+    for row, (found, name) in zip(said, BOUNDED, strict=True):
+        errors = [each.off[name] for each in found]
+        within = sum(error <= BOUNDS[name] for error in errors)
+        figures = f"{100 * median(errors):.1f}", f"{100 * max(errors):.0f}", str(within)
+        assert row == (*figures, str(len(found)))
 
 
 def test_the_page_names_every_row_outside_its_bound():
-    page = (ROOT / "docs" / "cache-laboratory.md").read_text(encoding="utf-8")
-    for name, bound in BOUNDS.items():
-        (line,) = re.findall(rf"^\| {name} \| (`.*) \|$", page, re.MULTILINE)
-        missed = {each.case for each in FOUND if each.off[name] > bound}
+    for found, name in BOUNDED:
+        which = name if found is FOUND else f"{name}, second plan"
+        (line,) = re.findall(rf"^\| {which} \| (`.*) \|$", PAGE, re.MULTILINE)
+        missed = {each.case for each in found if each.off[name] > BOUNDS[name]}
         assert set(re.findall("`(.*?)`", line)) == missed
+
+
+def test_edges_of_the_two_halves_were_predicted():
+    """What a second read or copy of 33 to 66 MB finds in L2: within 14 points, and all on the way
+    down from 40 MiB.
+    """
+    kinds = ("read", "activation")
+    warm = [each for each in SECOND if each.state == "warm" and each.case.startswith(kinds)]
+    assert len(warm) == 8
+    assert max(each.off["hits past L1"] for each in warm) < 0.14
 
 
 def test_what_goes_over_memory_once_was_predicted():
@@ -40,7 +59,7 @@ def test_what_goes_over_memory_once_was_predicted():
         assert abs(each.ours["read"] / each.counted["read"] - 1.0) < 0.01
 
 
-def test_workgroups_of_large_products_are_not_in_step():
-    """The known error: ours walk K in step and share what they read."""
+def test_large_products_read_more_than_was_predicted():
+    """The known error: ours share too much of what they read."""
     products = [each for each in FOUND if each.case.startswith(("product-6400", "product-10240"))]
     assert all(each.counted["read"] > 1.7 * each.ours["read"] for each in products)

@@ -5,7 +5,10 @@
 //         --csv --page raw --metrics ... ./cache_lab CASES     one line a launch, in order
 //
 // Each line of CASES: name, kernel, load (plain, cg, cs), and its numbers. It runs twice: cold, behind
-// a read of 512 MiB, and at once again. Without a profiler it prints the time of the second.
+// a read of 512 MiB, and at once again; five times if its name begins with often. Without a profiler it
+// prints the time of the last. A marked product runs once, without a profiler, and prints a line for each
+// workgroup: when it began, had gone a quarter, half, three quarters of K, ended (ns); its unit.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -157,6 +160,67 @@ __global__ void lab_product(const float* A, const float* B, float* C, int m, int
     for (int q = 0; q < 4; q++) C[(long)(i + ty + 16 * p) * n + j + tx + 16 * q] = c[p][q];
 }
 
+// 1024 elements a workgroup, once.
+template <int L>
+__global__ void lab_read(const float4* a, float4* y, long n4) {
+  long i = blockIdx.x * 256L + threadIdx.x;
+  if (i >= n4) return;
+  float4 s = get<L>(a + i);
+  if (s.x + s.y + s.z + s.w == 1e30f) y[0] = s;
+}
+
+// The same addresses by the same units each time: one workgroup of 1024 threads on each.
+template <int L>
+__global__ void lab_read_fixed(const float4* a, float4* y, long n4) {
+  float4 s = make_float4(0, 0, 0, 0);
+  const long step = gridDim.x * 1024L;
+  for (long i = blockIdx.x * 1024L + threadIdx.x; i < n4; i += step) {
+    float4 t = get<L>(a + i);
+    s.x += t.x; s.y += t.y; s.z += t.z; s.w += t.w;
+  }
+  if (s.x + s.y + s.z + s.w == 1e30f) y[0] = s;
+}
+
+__global__ void lab_fill(float4* y, long n4) {
+  long i = blockIdx.x * 256L + threadIdx.x;
+  if (i < n4) y[i] = make_float4(1, 1, 1, 1);
+}
+
+// lab_product, and when each workgroup begins, has gone a quarter of K, ..., ends; and its unit.
+template <int L, bool ROWS>
+__global__ void marked_product(const float* A, const float* B, float* C, int m, int n, int k, long long* marks) {
+  __shared__ float a[32][65], b[32][65];
+  int columns = n / 64, i = blockIdx.x / columns * 64, j = blockIdx.x % columns * 64;
+  int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+  float c[4][4] = {};
+  long long now;
+  int unit;
+  for (int part = 0; part < k; part += 32) {
+    if (threadIdx.x == 0 && part * 4 % k < 128) {
+      asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+      marks[blockIdx.x * 6L + part * 4L / k] = now;
+    }
+    for (int e = threadIdx.x; e < 2048; e += 256) {
+      a[e % 32][e / 32] = get<L>(A + (long)(i + e / 32) * k + part + e % 32);
+      if (ROWS) b[e / 64][e % 64] = get<L>(B + (long)(part + e / 64) * n + j + e % 64);
+      else b[e % 32][e / 32] = get<L>(B + (long)(j + e / 32) * k + part + e % 32);
+    }
+    __syncthreads();
+    for (int z = 0; z < 32; z++)
+      for (int p = 0; p < 4; p++)
+        for (int q = 0; q < 4; q++) c[p][q] += a[z][ty + 16 * p] * b[z][tx + 16 * q];
+    __syncthreads();
+  }
+  for (int p = 0; p < 4; p++)
+    for (int q = 0; q < 4; q++) C[(long)(i + ty + 16 * p) * n + j + tx + 16 * q] = c[p][q];
+  if (threadIdx.x == 0) {
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    asm volatile("mov.u32 %0, %smid;" : "=r"(unit));
+    marks[blockIdx.x * 6L + 4] = now;
+    marks[blockIdx.x * 6L + 5] = unit;
+  }
+}
+
 __global__ void other(const float4* x, float* y, long n4) {
   float s = 0;
   for (long i = blockIdx.x * 256L + threadIdx.x; i < n4; i += gridDim.x * 256L) s += x[i].x;
@@ -170,6 +234,29 @@ void launch(const std::string& kind, const std::vector<long>& v, float* d) {
     float4* a = (float4*)d;
     if (kind == "activation") lab_activation<L, 1><<<blocks, 256>>>(a, a + n4, n4);
     else lab_activation<L, 3><<<blocks, 256>>>(a, a + 3 * n4, n4);
+  } else if (kind == "read") {
+    long n4 = v[0] / 4;
+    lab_read<L><<<(n4 + 255) / 256, 256>>>((float4*)d, (float4*)d + n4, n4);
+  } else if (kind == "read-fixed") {
+    lab_read_fixed<L><<<132, 1024>>>((float4*)d, (float4*)d + v[0] / 4, v[0] / 4);
+  } else if (kind == "fill") {
+    lab_fill<<<(v[0] / 4 + 255) / 256, 256>>>((float4*)d, v[0] / 4);
+  } else if (kind == "marked") {
+    long m = v[0], n = v[1], k = v[2], groups = m / 64 * (n / 64);
+    float *b = d + m * k, *c = b + n * k;
+    long long* marks;
+    CHECK(cudaMalloc(&marks, groups * 48));
+    marked_product<L, true><<<groups, 256>>>(d, b, c, m, n, k, marks);
+    std::vector<long long> kept(groups * 6);
+    CHECK(cudaMemcpy(kept.data(), marks, groups * 48, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(marks));
+    long long first = kept[0];
+    for (long i = 0; i < groups; i++) first = std::min(first, kept[6 * i]);
+    for (long i = 0; i < groups; i++) {
+      printf("mark,%ldx%ldx%ld,%ld", m, n, k, i);
+      for (int j = 0; j < 5; j++) printf(",%lld", kept[6 * i + j] - first);
+      printf(",%lld\n", kept[6 * i + 5]);
+    }
   } else if (kind == "softmax") {
     lab_softmax<L><<<v[0], 256>>>(d, d + v[0] * v[1], v[1]);
   } else if (kind == "batch_norm") {
@@ -218,7 +305,8 @@ int main(int argc, char** argv) {
     std::vector<long> v;
     for (size_t i = 3; i < words.size(); i++) v.push_back(atol(words[i].c_str()));
     other<<<1056, 256>>>((float4*)flush, flush, flushed / 16);
-    for (int turn = 0; turn < 2; turn++) {
+    int turns = words[1] == "marked" ? 1 : strncmp(words[0].c_str(), "often", 5) ? 2 : 5;
+    for (int turn = 0; turn < turns; turn++) {
       CHECK(cudaEventRecord(begin));
       if (words[2] == "cg") launch<CG>(words[1], v, data);
       else if (words[2] == "cs") launch<CS>(words[1], v, data);

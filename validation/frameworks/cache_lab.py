@@ -4,8 +4,9 @@
     python -m validation.frameworks.cache_lab compare predicted.csv counters.csv
 
 *counters.csv* is what Nsight Compute writes for ``cache_lab CASES``, a line a launch: each case
-cold, then at once again. Printed are prediction and count; of L2 hits two counts: of the loads that
-reach L2 what memory does not read, which is compared, and what the nearer half of L2 finds.
+cold, then at once again. Printed are prediction and count; of L2 hits three counts: of the loads
+that reach L2 what memory does not read; the same of those that leave L1, some of which are joined
+on their way to L2; both are compared; and what the nearer half of L2 finds.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import numpy as np
+
 from c3sim.cachelab.laboratory import Counts, Laboratory
 from c3sim.cachelab.machine import machine_of
 from c3sim.cachelab.nests import Program, product, program_of
-from c3sim.cachelab.stream import Memory
+from c3sim.cachelab.stream import Launch, Memory
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.study import Application
 
@@ -29,6 +32,8 @@ COLUMNS = ("case", "state", "l1_hits", "l2_hits", "read", "written", "seconds")
 SECTOR = 32  # bytes
 UNITS = {"Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "ns": 1e-9, "us": 1e-6, "ms": 1e-3}
 TILE = 64
+#: Workgroups of a SM where registers (40, 48, 55 as compiled) leave room for fewer than threads do.
+RESIDENTS = {"softmax": 6, "product": 5, "product-transposed": 4}
 POLICY = {"plain": "cache_rw", "cg": "past_l1", "cs": "past_l1"}
 _READ = "lts__t_sectors_srcunit_tex_op_read"
 READ, HIT = f"{_READ}.sum", f"{_READ}_lookup_hit.sum"
@@ -45,7 +50,20 @@ def cases(path: str) -> Iterator[tuple[str, str, str, list[int]]]:
 
 
 def program(kernel: str, v: list[int]) -> Program:
-    """The loop nest of *kernel*, as cache_lab.cu has it."""
+    """The loop nest of *kernel*, as cache_lab.cu has it, with as many workgroups on a SM."""
+    found = _nest(kernel, v)
+    for launch in found.launches:
+        launch.residents = RESIDENTS.get(kernel, 0)
+    return found
+
+
+def _nest(kernel: str, v: list[int]) -> Program:
+    if kernel in ("read", "read-fixed", "fill"):
+        pages = v[0] // 1024
+        launch = Launch(kernel, pages, float(v[0]))
+        begin = np.arange(pages) * 4096
+        launch.touch(np.arange(pages), 0, begin, 4096, store=kernel == "fill")
+        return Program.of(launch)
     if kernel.startswith("product"):
         m, n, k = v
         memory = Memory()
@@ -67,8 +85,8 @@ def program(kernel: str, v: list[int]) -> Program:
 def rates(counts: Counts) -> dict[str, float]:
     reached = counts.loaded - counts.l1
     return {
-        "l1_hits": counts.l1 / counts.loaded,
-        "l2_hits": counts.l2 / reached if reached else 0.0,
+        "l1_hits": counts.l1 / counts.loaded if counts.loaded else 0.0,
+        "l2_hits": max(0.0, 1.0 - counts.read / reached) if reached else 0.0,
         "read": counts.read,
         "written": counts.written,
         "seconds": counts.seconds,
@@ -100,7 +118,7 @@ def counted(path: str) -> Iterator[dict[str, float]]:
         yield found
 
 
-BOUNDS = {"L2 hits": 0.05, "DRAM bytes": 0.10}
+BOUNDS = {"L2 hits": 0.05, "hits past L1": 0.05, "DRAM bytes": 0.10}
 
 
 class Both(NamedTuple):
@@ -113,9 +131,14 @@ class Both(NamedTuple):
     off: dict[str, float]
 
 
+def _found(read: float, loads: float) -> float:
+    """Part of *loads* sectors that memory, of which so many bytes are *read*, does not read."""
+    return max(0.0, 1.0 - read / (SECTOR * loads)) if loads else 0.0
+
+
 def both(predicted: str, counters: str) -> list[Both]:
-    """Every launch. L2 hits are loads that reach L2 and that memory does not read; *near*: those
-    that the nearer half of L2 finds.
+    """Every launch. L2 hits are loads that reach L2 and that memory does not read; *past_l1*: the
+    same of those that leave L1; *near*: those that the nearer half of L2 finds.
     """
     with open(predicted, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -124,14 +147,16 @@ def both(predicted: str, counters: str) -> list[Both]:
         ours = {name: float(row[name]) for name in COLUMNS[2:]}
         read, written = its["dram__bytes_read.sum"], its["dram__bytes_write.sum"]
         seen = {
-            "l1_hits": its[L1_HIT] / its[L1],
-            "l2_hits": max(0.0, 1.0 - read / (SECTOR * its[READ])),
-            "near": its[HIT] / its[READ],
+            "l1_hits": its[L1_HIT] / its[L1] if its[L1] else 0.0,
+            "l2_hits": _found(read, its[READ]),
+            "past_l1": _found(read, its[L1] - its[L1_HIT]),
+            "near": its[HIT] / its[READ] if its[READ] else 0.0,
             "read": read,
             "written": written,
         }
         off = {
             "L2 hits": abs(ours["l2_hits"] - seen["l2_hits"]),
+            "hits past L1": abs(ours["l2_hits"] - seen["past_l1"]),
             "DRAM bytes": abs((ours["read"] + ours["written"]) / (read + written) - 1.0),
         }
         found.append(Both(row["case"], row["state"], ours, seen, off))
@@ -141,7 +166,7 @@ def both(predicted: str, counters: str) -> list[Both]:
 def compare(predicted: str, counters: str) -> None:
     """Print both sides of every launch, and the errors."""
     found = both(predicted, counters)
-    print(f"{'case':32}{'':6}{'L1 hits %':>14}{'L2 hits %':>21}{'read MB':>18}{'written MB':>18}")
+    print(f"{'case':32}{'':6}{'L1 hits %':>14}{'L2 hits %':>28}{'read MB':>18}{'written MB':>18}")
     for case, state, ours, seen, _ in found:
         hits = f"{100 * ours['l1_hits']:7.1f}{100 * seen['l1_hits']:7.1f}"
         hits += "".join(f"{100 * each:7.1f}" for each in (ours["l2_hits"], seen["l2_hits"]))
@@ -150,7 +175,9 @@ def compare(predicted: str, counters: str) -> None:
             for name in ("read", "written")
             for each in (ours[name], seen[name])
         )
-        print(f"{case:32}{state:6}{hits}{100 * seen['near']:7.1f}{moved}")
+        print(
+            f"{case:32}{state:6}{hits}{100 * seen['past_l1']:7.1f}{100 * seen['near']:7.1f}{moved}"
+        )
     for name, bound in BOUNDS.items():
         errors = [each.off[name] for each in found]
         unit, within = "%" if name == "DRAM bytes" else "points", sum(e <= bound for e in errors)

@@ -1,0 +1,164 @@
+"""Workgroups in order of time: which of them starts its next lines.
+
+A workgroup has at most ``window`` lines under way; a unit starts a line in ``issue`` cycles. Its
+workgroups take turns, or, where the machine says so, the oldest one that can goes on first.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from c3sim.cachelab.loop import access, drain
+from c3sim.cachelab.state import (
+    AGE,
+    BURST,
+    END,
+    LATEST,
+    LINE,
+    NOBODY,
+    NONE,
+    PHASE,
+    PLACE,
+    POSITION,
+    READY,
+    SECTORS,
+    Settings,
+    Slots,
+    State,
+)
+from c3sim.cachelab.stream import CODE_BITS, CODES, STEP_CODE, STEP_LINE, STEP_PHASE, Array
+from c3sim.engine.compiled.table import compiled, heapify, inline, sift_down
+
+
+@compiled
+def begin(slots: Slots, first: Array, slot: int, die: int, dies: int) -> bool:
+    """*slot* takes the next workgroup of *die*, of *dies* that take turns; False: there is none."""
+    group = slots.following[die]
+    while group < len(first) - 1 and first[group] == first[group + 1]:
+        group += dies
+    slots.following[die] = group + dies
+    if group >= len(first) - 1:
+        slots.at[AGE, slot], slots.key[slot] = NOBODY, inf
+        return False
+    slots.at[POSITION, slot], slots.at[END, slot] = first[group], first[group + 1]
+    slots.at[PHASE, slot], slots.at[AGE, slot] = 0, group
+    return True
+
+
+@inline
+def advance(
+    p: Settings, s: State, slots: Slots, steps: Array, unit: int, slot: int, issue: float
+) -> None:
+    """*slot* of *unit* starts up to BURST lines; its key becomes when it goes on."""
+    now = slots.key[slot]
+    for _ in range(BURST):
+        at = int(slots.at[POSITION, slot])
+        if at == slots.at[END, slot]:
+            break
+        if steps[at, STEP_PHASE] != slots.at[PHASE, slot]:
+            slots.at[PHASE, slot] = steps[at, STEP_PHASE]
+            if slots.at[LATEST, slot] > now:
+                now = slots.at[LATEST, slot]
+                break
+        place = int(slots.at[PLACE, slot])
+        if slots.ring[slot, place] > now:
+            now = slots.ring[slot, place]
+            break
+        now = max(now, s.unit[unit])
+        s.unit[unit] = now + issue
+        line, code = int(steps[at, STEP_LINE]), int(steps[at, STEP_CODE]) & CODES
+        s.counts[SECTORS] = int(steps[at, STEP_CODE]) >> CODE_BITS
+        done = access(p, s, unit, line, code, now)
+        slots.ring[slot, place] = done
+        slots.at[LATEST, slot] = max(slots.at[LATEST, slot], done)
+        slots.at[PLACE, slot] = (place + 1) % p.window
+        slots.at[POSITION, slot] = at + 1
+        now += issue
+    slots.key[slot] = now
+
+
+@inline
+def oldest(slots: Slots, begin: int, end: int, now: float) -> int:
+    """Of the places from *begin* to *end*, the one with the oldest workgroup that can go on at
+    *now*; where none can, the one that can first.
+    """
+    best = begin
+    for slot in range(begin + 1, end):
+        if slots.key[best] > now:
+            if slots.key[slot] < slots.key[best]:
+                best = slot
+        elif slots.key[slot] <= now and slots.at[AGE, slot] < slots.at[AGE, best]:
+            best = slot
+    return best
+
+
+@inline
+def next_turn(p: Settings, s: State, slots: Slots, unit: int, begin: int, end: int) -> float:
+    """When one of the places from *begin* to *end* of *unit* can go on, and, to choose, the unit is
+    free.
+    """
+    least = slots.key[begin]
+    for slot in range(begin + 1, end):
+        least = min(least, slots.key[slot])
+    return float(max(least, s.unit[unit]) if p.oldest_first else least)
+
+
+@compiled
+def deal(
+    p: Settings, s: State, slots: Slots, first: Array, start: float, places: int, together: int
+) -> int:
+    """First workgroups, to the places of all units in turn; how many places, *together* at a time,
+    have any.
+    """
+    queues = 1 if p.parts else p.dies  # of workgroups
+    for die in range(p.dies):
+        slots.following[die] = die
+    slots.key[:] = start
+    slots.at[LATEST, :] = start
+    size = 0
+    for place in range(places):
+        for turn in range(p.units):
+            unit = turn % p.dies * p.of_die + turn // p.dies
+            slot = unit * places + place
+            if begin(slots, first, slot, turn % queues, queues) and place % together == 0:
+                slots.heap[size] = slot // together
+                size += 1
+    for place in range(size):
+        mine = slots.heap[place] * together
+        ready = next_turn(p, s, slots, mine // places, mine, mine + together)
+        slots.turn[slots.heap[place]] = ready
+    heapify(slots.turn, slots.heap, size)
+    return size
+
+
+@compiled
+def run(
+    p: Settings, s: State, slots: Slots, steps: Array, first: Array, start: float, issue: float
+) -> float:
+    """One launch from *start* on; when its last line is there. The L1s begin empty. Places take
+    turns: all of a unit together, where it chooses the oldest workgroup, else each for itself.
+    """
+    s.l1[LINE] = NONE
+    s.l1[READY] = 0.0
+    places = p.slots // (p.dies * p.of_die)
+    together = places if p.oldest_first else 1
+    queues = 1 if p.parts else p.dies
+    size, end = deal(p, s, slots, first, start, places, together), start
+    while size:
+        mine = slots.heap[0] * together
+        unit = mine // places
+        slot = oldest(slots, mine, mine + together, slots.turn[slots.heap[0]])
+        advance(p, s, slots, steps, unit, slot, issue)
+        if slots.at[POSITION, slot] == slots.at[END, slot]:
+            end = max(end, slots.at[LATEST, slot])
+            slots.key[slot] = max(slots.key[slot], slots.at[LATEST, slot])
+            begin(slots, first, slot, unit // p.of_die % queues, queues)
+        ready = next_turn(p, s, slots, unit, mine, mine + together)
+        slots.turn[slots.heap[0]] = ready
+        if ready == inf:
+            size -= 1
+            slots.heap[0] = slots.heap[size]
+        sift_down(slots.turn, slots.heap, size, 0)
+    for channel in range(p.channels):
+        drain(p, s, channel, end)
+    return end
