@@ -27,9 +27,6 @@ scenarios:
   - {name: engines, set: {"tasks[op=all_gather].backend": dma}}
 """
 FORWARD = MINE.partition("  - {name: engines")[0].replace("70b-training", "8b-forward")
-FORWARD = FORWARD.replace("set: {", "set: {layers: 4, ").replace(
-    "do it}", "do it, set: {layers: 4}}"
-)
 FEW_CHANNELS = """\
   - {name: 4 channels, set: {"tasks[kind=collective].channels": 4}}
 """
