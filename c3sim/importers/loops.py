@@ -263,6 +263,9 @@ def _task(task: Mapping[str, Any], backend: str) -> dict[str, Any]:
     size = task["mib"] * MIB
     if kind == "collective":
         how = {"backend": backend, **{key: task[key] for key in ("by", "channels") if key in task}}
+        if how.get("by") == "symmetric":  # buffers of symmetric memory, read and written by kernels
+            how = {**how, "backend": f"{backend}_symmetric"}
+            del how["by"]
         gathers = task["op"] == "all_gather" and not task.get("in_place")
         if gathers or ("by" in task and task["op"] == "all_to_all"):
             how["out_of_place"] = True

@@ -136,3 +136,6 @@ def test_two_collectives_of_a_loop_are_told_apart_and_copies_of_engines_make_one
     assert read_loop.turns == {"sum": [(0, 100), (200, 300)], "gather": [(10, 90), (210, 290)]}
     tasks = loop_workload(read_loop.about)["tasks"]
     assert tasks["sum"]["channels"] == 4 and tasks["gather"]["by"] == "engines"
+    loop["tasks"]["gather"] = {**GATHER, "by": "symmetric"}  # kernels between registered windows
+    gather = loop_workload(loop)["tasks"]["gather"]
+    assert gather["backend"] == "nccl_symmetric" and "by" not in gather

@@ -11,8 +11,8 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``serial``: all tasks on one stream, one after the other;
 - ``alone``: every task by itself, in a loop.
 
-A collective may pin its ``channels``, or go ``by: engines``: the library's copy engines, between
-buffers of symmetric memory. An all-gather is out of place, unless it says ``in_place``.
+A collective may pin its ``channels``, or go ``by: engines``, the library's copy engines, or ``by:
+symmetric``, its kernels for such buffers: both between buffers of symmetric memory. An all-gather is out of place, unless it says ``in_place``.
 
 Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
 case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
@@ -95,7 +95,7 @@ class Rank:
 
             return copy
         group = self.group(task.get("channels", 0), task.get("by") == "engines")
-        with symmetric(group, task.get("by") == "engines"):
+        with symmetric(group, "by" in task):
             whole, other = self.random(count), self.random(count)
             part = self.random(count // self.ranks)
         if task.get("in_place"):
