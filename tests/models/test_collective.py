@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-
+import c3sim
 from c3sim.errors import InputErrors
 from c3sim.models.capacity import Port
 from c3sim.models.collective import allowed_protocols, plan_in_node
@@ -281,6 +281,22 @@ def test_latencies_of_memory_and_fabric_keep_their_clock() -> None:
     assert channel_speed(1.0, 0.5, 0.8) == 0.5 * 0.8
     assert channel_speed(0.5, 0.5, 0.75) == pytest.approx(0.75 / 1.5)
     assert channel_speed(0.0, 0.5, 1.0) == 1.0
+
+
+SYMMETRIC = Path(__file__).parents[2] / "validation/data/kernels/h200-2-symmetric.csv"
+
+
+def test_symmetric_kernels_of_two_h200_take_what_was_measured():
+    """Loads and stores of a block give three operations, links the most: 10 % from 32 MiB on."""
+    for row in csv.DictReader(SYMMETRIC.read_text().splitlines()):
+        if int(row["mib"]) < 32:
+            continue
+        task = {"kind": "collective", "op": row["operation"], "size": f"{row['mib']} MiB"}
+        task |= {"backend": "nccl_symmetric", "out_of_place": row["operation"] == "all_gather"}
+        task |= {"channels": int(row["asked"])} if row["asked"] else {}
+        workload = {"schema": 1, "name": "alone", "node": "h200-2", "tasks": {"it": task}}
+        measured = 1e-6 * float(row["median_us_rank0"])
+        assert c3sim.run(workload).wall_s == pytest.approx(measured, rel=0.1), row
 
 
 CHANNELS = Path(__file__).parents[2] / "validation/data/kernels/h200-2-nccl-channels.csv"
