@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 import c3sim
 from c3sim.errors import InputErrors
 from c3sim.models.capacity import Port

@@ -12,7 +12,8 @@ its own, and joins them. The plan's modes say how the streams are released and j
 - ``alone``: every task by itself, in a loop.
 
 A collective may pin its ``channels``, or go ``by: engines``, the library's copy engines, or ``by:
-symmetric``, its kernels for such buffers: both between buffers of symmetric memory. An all-gather is out of place, unless it says ``in_place``.
+symmetric``, its kernels for such buffers: both between buffers of symmetric memory. An all-gather
+is out of place, unless it says ``in_place``.
 
 Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
 case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
