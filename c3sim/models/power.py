@@ -19,7 +19,7 @@ than P(f), so no more than the limit is drawn, unless the clock is at its minimu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 from c3sim.models.roots import last_within
@@ -54,6 +54,6 @@ def clock_factor(limit: float, minimum: float, drawn: Callable[[float], float]) 
 
     def above(factor: float) -> float:
         watts = drawn(factor)
-        return (watts - limit) / (sqrt(watts) + root)
+        return -inf if limit == inf else (watts - limit) / (sqrt(watts) + root)
 
     return last_within(above, minimum, 1.0)

@@ -64,6 +64,7 @@ COPY = (Load(uncore=50), 0)  # a DMA engine: what it moves does not slow with th
         # 400 f^2 + 200 f = 240, so f^2 + f / 2 - 0.6 = 0
         (750, 150, 1, [(Load(core=600), 1)], 1.0),  # just fits
         (750, 150, 1, [], 1.0),
+        (math.inf, 150, 1, [(Load(core=600), 1)], 1.0),  # nothing limits
         (110, 100, 1, [(Load(core=800), 1), COPY], 0.2),  # cannot fit: the lowest clock there is
     ],
 )
