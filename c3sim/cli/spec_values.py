@@ -6,6 +6,8 @@ from collections.abc import Container
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from pydantic import BaseModel
+
 from c3sim.kit.text import size, time_unit
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.documents import join
@@ -94,6 +96,8 @@ def workload_rows(loaded: LoadedWorkload, node: Node) -> list[Row]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
     return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 

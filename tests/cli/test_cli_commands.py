@@ -113,6 +113,15 @@ def test_show_a_workload_with_its_defaults(cli, pair):
     assert "task.gather.size" in cli("show", pair).stdout
 
 
+def test_show_writes_accesses_of_a_kernel_as_json(cli, empty):
+    kernel = {"kind": "kernel", "workgroups": 8, "accesses": [{"bytes": "1 MiB", "stores": True}]}
+    said = {"schema": 1, "name": "k", "node": "teaching-4", "tasks": {"norm": kernel}}
+    (empty / "k.yaml").write_text(json.dumps(said))
+    rows = {row["path"]: row for row in data_of(cli("show", "k.yaml", "--json"))["values"]}
+    (access,) = rows["task.norm.accesses"]["value"]
+    assert (access["bytes"], access["stores"]) == (2**20, True)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), [("conccl", "study"), ("gemm-alone", "workload"), ("rp", "strategy")]
 )
