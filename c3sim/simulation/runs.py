@@ -223,6 +223,7 @@ def forget() -> None:
     """Remember no run any more."""
     global _held
     _runs.clear()
+    _texts.clear()
     _held = 0
 
 
