@@ -353,6 +353,16 @@ def copy(
 
 
 @inline
+def hit(s: State, index: int, way: int, store: bool, counted: bool) -> None:
+    """A line of L2 is used again; *counted* among the hits or not."""
+    if counted:
+        s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
+    s.l2[USED, index, way] = s.counts[STAMP]
+    learn(s, 1, int(s.l2[CODE, index, way]), True)
+    s.l2[CODE, index, way] = NONE
+
+
+@inline
 def at_home(
     p: Settings, s: State, die: int, line: int, code: int, found: bool, now: float
 ) -> float:
@@ -364,11 +374,7 @@ def at_home(
     way = find(s.l2, index, line) if p.policy & L2 else NONE
     cached = bool(p.policy & L2) and (not store or bool(p.policy & STORES))
     if way != NONE:
-        if not found:
-            s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
-        s.l2[USED, index, way] = s.counts[STAMP]
-        learn(s, 1, int(s.l2[CODE, index, way]), True)
-        s.l2[CODE, index, way] = NONE
+        hit(s, index, way, store, not found)
         if not store:
             return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
         if cached:
@@ -403,10 +409,7 @@ def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> 
         way = find(s.l2, index, line)
         found = way != NONE
         if found:
-            s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
-            s.l2[USED, index, way] = s.counts[STAMP]
-            learn(s, 1, int(s.l2[CODE, index, way]), True)
-            s.l2[CODE, index, way] = NONE
+            hit(s, index, way, store, True)
             if not store:
                 return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
         elif (not store or p.policy & STORES) and trusted(p, s, 1, code, line):
