@@ -262,10 +262,10 @@ def _task(task: Mapping[str, Any], backend: str) -> dict[str, Any]:
         return {"kind": "gemm", **shape, "inputs": "warm", "data": "random"}
     size = task["mib"] * MIB
     if kind == "collective":
-        how = {"backend": backend, **{key: task[key] for key in ("by", "channels") if key in task}}
-        if how.get("by") == "symmetric":  # buffers of symmetric memory, read and written by kernels
-            how = {**how, "backend": f"{backend}_symmetric"}
-            del how["by"]
+        symmetric = task.get("by") == "symmetric"  # kernels between buffers of symmetric memory
+        named = ("channels",) if symmetric else ("by", "channels")
+        how: dict[str, Any] = {"backend": backend + "_symmetric" * symmetric}
+        how |= {key: task[key] for key in named if key in task}
         gathers = task["op"] == "all_gather" and not task.get("in_place")
         if gathers or ("by" in task and task["op"] == "all_to_all"):
             how["out_of_place"] = True

@@ -275,9 +275,7 @@ def figures_on(
     """
     if wall_only:
         return lambda on: _figures(_measured(workload, on, strategy, sides=False).numbers)
-    here = _measured(workload, node, strategy)
-    _ = here.numbers  # makes the runs
-    idle = here.idle
+    idle = _measured(workload, node, strategy).idle
     return lambda on: _figures(_measured(workload, on, strategy, idle=idle).numbers)
 
 

@@ -177,7 +177,8 @@ class InTurns:
 
     @property
     def idle(self) -> Idle | None:
-        """Idle times as of :class:`Measured`, of the runs that were made."""
+        """Idle times as of :class:`Measured`, of all runs."""
+        _ = self.all_turns  # makes them
         made = self.runs.made
         return None if self.host_bound else {key: each.idle for key, each in made.items()}
 

@@ -54,6 +54,7 @@ def clock_factor(limit: float, minimum: float, drawn: Callable[[float], float]) 
 
     def above(factor: float) -> float:
         watts = drawn(factor)
-        return -inf if limit == inf else (watts - limit) / (sqrt(watts) + root)
+        excess = watts - limit
+        return excess / (sqrt(watts) + root) if 0.0 < limit < inf else excess
 
     return last_within(above, minimum, 1.0)

@@ -123,7 +123,7 @@ class DmaHost:
         in_order: list[tuple[QueueKey, Step]],
         call: float | None,
     ) -> Iterator[tuple[QueueKey, list[Step], Cost | None]]:
-        """What *host* writes at a time, and the cost; None: it was written before."""
+        """Commands that *host* writes at a time, and the cost; None: they were written before."""
         how = self.context.workload.host
         if how.prelaunched:
             for key, queue in queues.items():
