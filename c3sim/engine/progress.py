@@ -106,17 +106,20 @@ class Progress:
 
         Without *report* the list may be left empty.
         """
-        touched, changed = self._touched, {**self._left}
+        touched, changed = self._touched, self._left
         self._touched, self._left = {}, {}
         for flow in touched:
-            changed.update(dict.fromkeys(flow.places))
+            for place in flow.places:
+                changed[place] = None
         told = self._follow_states(changed)
-        capped = self._follow_caps({**touched, **told})
-        scarce = self._follow_values(changed, capped)
-        flows = self._connected({**touched, **dict.fromkeys(capped), **scarce})
+        capped = self._follow_caps({**touched, **told} if told else touched)
+        flows = self._follow_values(changed, capped)
+        flows.update(touched)
+        for flow in capped:
+            flows[flow] = None
         if flows:
             self.solves += 1
-        rates = self._rates(flows)
+        rates = self._rates(self._connected(flows))
         moved = [each for each in rates if each[1] != each[0].rate or each[0] in touched]
         self._go_on(moved, now)
         return sorted({**told, **dict(moved)}, key=in_order) if report else []
@@ -203,6 +206,8 @@ class Progress:
 
     def _connected(self, flows: Mapping[Flow, None]) -> list[Flow]:
         """*flows* and those that share scarce capacities with them, in order of starts."""
+        if not self._scarce:
+            return sorted(flows, key=in_order) if len(flows) > 1 else [*flows]
         found, places, scarce = {*flows}, set[int](), self._scarce
         pending = [index for flow in flows for index, _ in flow.demand.uses if index in scarce]
         while pending:

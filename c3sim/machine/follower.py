@@ -90,7 +90,7 @@ def _followed(
     *watts* are drawn; the list goes on changing.
     """
     factor, seen, before = memory
-    history, limit, lag = [*before], clock.power_limit, how.lag
+    history, limit, lag, rise, cut = [*before], clock.power_limit, how.lag, how.rise, how.cut
     least, left_of_step = clock.minimum / clock.maximum, math.exp(-STEP / lag)
     while True:
         history.append((watts, time))
@@ -104,8 +104,11 @@ def _followed(
                 step, left = STEP, left_of_step
             mean = old + (seen - old) * (1.0 - left) * lag / step
             lacking, seen = 1.0 - mean / limit, old + (seen - old) * left
-            factor += lacking * step / (how.rise if lacking > 0.0 else how.cut)
-            factor = least if factor < least else min(factor, 1.0)
+            factor += lacking * step / (rise if lacking > 0.0 else cut)
+            if factor < least:
+                factor = least
+            elif factor > 1.0:
+                factor = 1.0
             rest -= step
             if lasted <= step:
                 del history[0]
@@ -170,21 +173,26 @@ class Follower:
         limit, how = self.clock.power_limit, self.response
         up = (limit - min(watts)) / limit * AHEAD * STEP / how.rise
         down = (max(watts) - limit) / limit * AHEAD * STEP / how.cut
-        highest, lowest = min(1.0, factor + max(up, 0.0)), max(least, factor - max(down, 0.0))
-        return max(highest - self._passed, self._passed - lowest) < 0.7 * GRAIN
+        highest = min(1.0, factor + up) if up > 0.0 else factor
+        lowest = max(least, factor - down) if down > 0.0 else factor
+        return highest - self._passed < 0.7 * GRAIN and self._passed - lowest < 0.7 * GRAIN
 
     def _ask_again(self, now: float) -> None:
-        """When the clock has changed by what is passed on, if power stays as it is."""
+        """When the clock has changed by what is passed on, if power stays as it is; not where it is
+        asked for again before that anyway.
+        """
         assert self.memory is not None
         if self._stays_at_most(self.memory):
             return
         ahead = _followed(self.memory, self._drawn, STEP, self.clock, self.response)
-        for step, (factor, _, _) in zip(range(1, AHEAD), ahead, strict=False):
+        for step in range(1, AHEAD):
+            due = now + step * STEP
+            if now < self._due <= due:
+                return
+            factor, _, _ = next(ahead)
             if abs(factor - self._passed) >= 0.75 * GRAIN:
-                due = now + step * STEP
-                if not now < self._due <= due:
-                    self._due = due
-                    self.again(step * STEP)
+                self._due = due
+                self.again(step * STEP)
                 return
 
     def _stays_at_most(self, memory: Memory) -> bool:

@@ -99,8 +99,7 @@ class WaitsForLines:
         return self.cap(state)
 
 
-@dataclass(frozen=True, slots=True)
-class GpuStates:
+class GpuStates(NamedTuple):
     """The state of one GPU, *shared* by all groups but those in *by_group*."""
 
     shared: GpuState
@@ -208,6 +207,8 @@ def _asked_freely(flows: Sequence[Declared]) -> float:
 
 def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
     """Kind and bound of each of *flows*; bounds are numbered by appearance."""
+    if len(flows) == 1:
+        return ((flows[0].tags.kind, 0),)
     seen = dict.fromkeys([f.tags.bound for f in flows])
     numbers = {bound: number for number, bound in enumerate(seen)}
     return tuple([(f.tags.kind, numbers[f.tags.bound]) for f in flows])
@@ -329,6 +330,8 @@ class StateByClock:
         """Load that engines meet, of what is *asked* for on an idle memory: they ask for less the
         longer their round trips are, so that none is held up by what it does not move itself.
         """
+        if not self._engines:
+            return asked
 
         def lacking(load: float) -> float:
             state = GpuState(clock, 1.0, load)

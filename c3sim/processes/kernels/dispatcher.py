@@ -111,6 +111,9 @@ class Dispatcher:
             )
             for count, units, turns in groups
         ]
+        self.turns = {shape: [group.turns[shape] for group in self.groups] for shape in distinct}
+        self.unit_count = sum(g.multiplicity * sum(g.units.values()) for g in self.groups)
+        self._places: dict[tuple[GridShape, int], int] = {}
         self.launched = 0
         self._waiting = Waiting[Grid]()
         self._long: dict[Grid, None] = {}  # resident ones that may have several rounds ahead
@@ -118,11 +121,25 @@ class Dispatcher:
         self._free: dict[Claim, list[int]] = {}  # numbers of those that have ended
         self._fills = 0
 
+    def places(self, shape: GridShape, residents: int) -> int:
+        """Workgroups of a grid of *shape* that run at once with the units of its mask to itself,
+        *residents* of them on each.
+        """
+        found = self._places.get((shape, residents))
+        if found is None:
+            found = 0
+            for group, turn in zip(self.groups, self.turns[shape], strict=True):
+                here = group.units_for(shape.mask) if turn.weight else 0
+                clusters = min(turn.all, here * residents // shape.cluster)
+                found += group.multiplicity * clusters * shape.cluster
+            self._places[shape, residents] = found
+        return found
+
     def launch(self, grid: Grid) -> None:
         """Queue *grid*; it is placed once all that arrives at this instant is queued."""
         grid.order = (-grid.priority, self.launched)
         self.launched += 1
-        grid.turns = [group.turns[grid.shape] for group in self.groups]
+        grid.turns = self.turns[grid.shape]
         grid.last = max(turn.total for turn in grid.turns)
         self._sort_in(grid)
         self._cut_others(grid)

@@ -180,7 +180,7 @@ class Kernel:
         ahead = ahead and (self.dispatcher.in_order or spec.fold_any_order)
         calls = self._placed, self._cut if ahead or spec.schedule in POOLED else None
         self.grid = Grid(task, self.shape, spec.claim, planned.priority, ahead, *calls)
-        self.concurrent = self._expected()
+        self.concurrent = max(1, self.dispatcher.places(self.shape, spec.residents))
         self.most, self.per_unit, self.all_units = self._idle()
 
     def launch(self) -> None:
@@ -257,24 +257,11 @@ class Kernel:
         self._begin(Cohort(busy, count, 1.0, exact=exact))
         self._leave(idle)
 
-    def _expected(self) -> int:
-        """Workgroups that run at once with the units of its mask to itself."""
-        concurrent = 0
-        for group in self.dispatcher.groups:
-            turn = group.turns[self.shape]
-            here = group.units_for(self.shape.mask) if turn.weight else 0
-            size = self.shape.cluster
-            places = min(turn.all, here * self.spec.residents // size)
-            concurrent += group.multiplicity * places * size
-        return max(1, concurrent)
-
     def _idle(self) -> tuple[int, int, int]:
         """On an idle GPU without a mask: workgroups that run at once, how many share a unit, and
         units.
         """
-        groups, residents = self.dispatcher.groups, self.spec.residents
-        units = sum(group.multiplicity * sum(group.units.values()) for group in groups)
-        most = self.concurrent
+        units, residents, most = self.dispatcher.unit_count, self.spec.residents, self.concurrent
         if self.shape.mask is not None:
             most = max(1, min(self.shape.workgroups, units * residents))
         return most, max(1, min(residents, ceil(most / units))), units

@@ -106,7 +106,7 @@ class Residency:
 
     def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
         """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""
-        key = (self._state(group), how)
+        key = (group.holds if group.holds >= 0 else self._state(group), how)
         known = self._moves.get(key)
         if known is None:
             group.units = dict(group.units)
@@ -140,11 +140,12 @@ class Residency:
 
     def units_with(self, group: EngineGroup, number: int) -> int:
         """Units of one engine of *group* that have workgroups of grid *number*."""
-        key = (self._state(group), number)
-        if key not in self._with:
+        key = (group.holds if group.holds >= 0 else self._state(group), number)
+        found = self._with.get(key)
+        if found is None:
             held = [n for (_, here), n in group.units.items() if _count(here, number)]
-            self._with[key] = sum(held)
-        return self._with[key]
+            found = self._with[key] = sum(held)
+        return found
 
     def lds_beside(self, group: EngineGroup, number: int) -> float:
         """LDS that other grids have of one engine's units that have workgroups of grid *number*."""
