@@ -26,7 +26,7 @@ from c3sim.simulation.critical_path import least_of, precedence
 from c3sim.simulation.draws import weighted_quantile
 from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Outcome, Run, TaskRun
-from c3sim.simulation.runs import isolated, undisturbed
+from c3sim.simulation.runs import each_isolated, undisturbed
 from c3sim.simulation.simulate import simulate, uncollected
 from c3sim.spec.energies import by_component, components_of
 from c3sim.spec.hardware import Node
@@ -50,16 +50,15 @@ class Apart:
 
     def __init__(self, workload: Workload, node: Node):
         base, self._node = _baseline(workload, node), node
-        self._times = {name: isolated(node, base, name) for name in workload.tasks}
-        self._moved = set(collectives(workload))
+        self._times = each_isolated(node, base, workload.tasks)
+        self._moved = collectives(workload)
         self._chains = precedence(plan(base, node))
 
     def overlap(self, best: Best, *, own: bool = False) -> Overlap:
         """The overlap of the run of *best*; *own*: collectives as that runs them when alone."""
-        times = {
-            name: isolated(self._node, best.workload, name) if own and name in self._moved else task
-            for name, task in self._times.items()
-        }
+        times = self._times
+        if own:
+            times = times | each_isolated(self._node, best.workload, self._moved)
         ends = [task.end for task in times.values()]
         return overlap(ends, best.run.end, least_of(self._chains, times))
 
@@ -82,7 +81,7 @@ def evaluate_run(
     strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
     best = best_of(workload, node, strategy)
     run = simulate(node, best.workload, trace=True) if trace else best.run
-    alone = {name: isolated(node, best.workload, name) for name in workload.tasks}
+    alone = each_isolated(node, best.workload, workload.tasks)
     apart = Apart(workload, node)
     shared, own = apart.overlap(best), apart.overlap(best, own=True)
     about = Noted(given, workload, node, strategy, best, shared, own)

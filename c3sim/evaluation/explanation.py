@@ -41,7 +41,7 @@ from c3sim.result import Losses
 from c3sim.result.shown import Shown
 from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.runs import isolated, kinds_of, run_once
+from c3sim.simulation.runs import each_isolated, kinds_of, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload, parse_after, task_order
 
@@ -295,8 +295,8 @@ def explain_run(
     runs, matter = _runs(node, workload, kinds, progress)
     free = _without_waits(node, _in_step(workload), frozenset(kinds) - {RANKS})
     tasks = {}
-    for name in workload.tasks:
-        alone, run = isolated(node, workload, name), best.run.task(name)
+    for name, alone in each_isolated(node, workload).items():
+        run = best.run.task(name)
         causes = _causes(name, runs, free, kinds, matter, alone)
         left_over = run.end - alone.end - sum(causes.values())
         tasks[name] = TaskExplanation(
@@ -324,7 +324,7 @@ def explain_run(
 
 
 def _lost(node: Node, workload: Workload, run: Run, pair: Workload | None) -> Losses | None:
-    serial = sum(isolated(node, workload, name).end for name in workload.tasks)
+    serial = sum(each.end for each in each_isolated(node, workload).values())
     return losses(node, workload, run.end, pair=pair, serial=serial)
 
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from c3sim.errors import InputError
 from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.result import Losses
-from c3sim.simulation.runs import isolated, kinds_of, run_once
+from c3sim.simulation.runs import each_isolated, kinds_of, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Task, Workload, parse_after
@@ -229,7 +229,7 @@ def _by_removal(
 
 def _alone(node: Node, workload: Workload) -> float:
     """Sum of the isolated times [s]."""
-    return sum(isolated(node, workload, name).end for name in workload.tasks)
+    return sum(each.end for each in each_isolated(node, workload).values())
 
 
 def one_after_the_other(node: Node, workload: Workload) -> float:

@@ -10,8 +10,10 @@ known by their very node, and their reads are not watched.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from pydantic_core import to_json
@@ -24,6 +26,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
+from c3sim.spec.task import TaskBase
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import kind_of
 
@@ -68,12 +71,21 @@ class _Known:
 
 
 def _place(shape: Shape, node: Node) -> tuple[Shape, Hashable]:
-    """Values of *node* that *shape* names, a text for each of its parts that has mappings."""
-    values = shape.values(node)
-    try:
-        hash(values)
-    except TypeError:
-        values = _hashable(values)
+    """Values of *node* that *shape* names, a text for each of its parts that has mappings; those of
+    the node that was asked for last are remembered, as many tasks are asked for on one.
+    """
+    global _node
+    if node is not _node:
+        _node = node
+        _values.clear()
+    values = _values.get(shape)
+    if values is None:
+        values = shape.values(node)
+        try:
+            hash(values)
+        except TypeError:
+            values = _hashable(values)
+        _values[shape] = values
     return shape, values
 
 
@@ -96,7 +108,8 @@ def _text(part: Any) -> bytes:
 
 
 _texts: dict[int, tuple[Any, bytes]] = {}  # by number of the part
-
+_node: Node | None = None  # that was asked for last
+_values: dict[Shape, Hashable] = {}  # of it
 
 _runs: dict[_Key, _Known] = {}  # the latest last
 _held = 0  # times of tasks in them
@@ -221,16 +234,45 @@ def kinds_of(workload: Workload) -> tuple[str, ...]:
 
 def forget() -> None:
     """Remember no run any more."""
-    global _held
+    global _held, _node
     _runs.clear()
     _texts.clear()
-    _held = 0
+    _values.clear()
+    _held, _node = 0, None
 
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
     own = alone(workload, task, called=ALONE)
     return run_once(node, own, energy=False).task(ALONE)
+
+
+def each_isolated(
+    node: Node, workload: Workload, tasks: Iterable[str] | None = None
+) -> dict[str, TaskRun]:
+    """Each of *tasks* alone, left out: of all; those of one stream that differ in their waits for
+    others alone are looked up once.
+    """
+    known: dict[Hashable, TaskRun] = {}
+    found = {}
+    for name in workload.tasks if tasks is None else tasks:
+        task = workload.tasks[name]
+        kind = type(task)
+        key = kind, _decides(kind)(task)
+        try:
+            same = known.get(key)
+        except TypeError:  # a field is a mapping or a list
+            same, key = None, (kind, name)
+        if same is None:
+            same = known[key] = isolated(node, workload, name)
+        found[name] = same
+    return found
+
+
+@cache
+def _decides(kind: type[TaskBase]) -> Callable[[TaskBase], Hashable]:
+    """Function that gives what decides the run of a task of *kind* alone, in its stream."""
+    return attrgetter(*[name for name in kind.model_fields if name not in WAITS])
 
 
 def alone(workload: Workload, task: str, called: str | None = None) -> Workload:

@@ -49,6 +49,49 @@ def test_a_task_is_simulated_once_whatever_its_name() -> None:
     assert ends[0] == ends[2] == ends[4] and ends[1] == ends[3] == ends[5]
 
 
+def test_tasks_that_differ_in_their_waits_alone_are_looked_up_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind others or not: the same time; another stream, size or task: another one."""
+    one: dict[str, object] = {"kind": "gemm", "stream": "s", "m": 4096, "n": 4096, "k": 512}
+    tasks: dict[str, object] = {
+        "first": one,
+        "behind": {**one, "after": ["first"]},
+        "masked": {**one, "stream": "narrow"},
+        "longer": {**one, "k": 1024},
+        "copy": {"kind": "stream", "stream": "s", "bytes": "1 MiB", "after": ["first"]},
+    }
+    streams = {"narrow": {"compute_units": "0-1"}}
+    described = {"schema": 1, "name": "w", "node": "teaching-4", "streams": streams, "tasks": tasks}
+    node, workload = load_hardware("teaching-4").node, parse_workload(described)
+    one_by_one = {name: runs.isolated(node, workload, name) for name in tasks}
+    asked, isolated = [], runs.isolated
+
+    def counted(node: Node, workload: Any, name: str) -> Any:
+        asked.append(name)
+        return isolated(node, workload, name)
+
+    monkeypatch.setattr(runs, "isolated", counted)
+    assert runs.each_isolated(node, workload) == one_by_one
+    assert asked == ["first", "masked", "longer", "copy"]
+    assert len({run.end for run in one_by_one.values()}) == 4
+    assert runs.each_isolated(node, workload, ["behind"]) == {"behind": one_by_one["first"]}
+
+
+def test_a_run_is_found_on_nodes_in_turns() -> None:
+    """What was read of the node that was asked for last is remembered, of that one alone."""
+    workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": PAIR})
+    node = load_hardware("teaching-4").node
+    slow = scaled(node, lambda path, _: 0.5 if path == "links.bandwidth" else 1.0)
+    runs.forget()
+    first, other = (runs.isolated(each, workload, "gather").end for each in (node, slow))
+    assert other > first
+    for _ in range(2):
+        assert runs.isolated(node, workload, "gather").end == first
+        assert runs.isolated(slow, workload, "gather").end == other
+    assert _kept() == 2
+
+
 PAIR: dict[str, object] = {
     "gemm": {"kind": "gemm", "m": 512, "n": 512, "k": 512},
     "gather": {"kind": "collective", "op": "all_gather", "size": "16 MiB"},

@@ -38,7 +38,7 @@ from c3sim.models.memory import memory_given
 from c3sim.simulation.critical_path import Precedence, earliest, least_time, precedence, tails
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import alone as without_others
-from c3sim.simulation.runs import isolated
+from c3sim.simulation.runs import each_isolated, isolated
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.collective import NEEDS
 from c3sim.spec.workload import Collective, Workload
@@ -103,7 +103,7 @@ def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload
 def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:
     """For every collective of *workload* that is on DMA engines."""
     alone = {name: _alone(workload, node, name) for name in on_engines(workload)}
-    others = {name: isolated(node, workload, name) for name in workload.tasks if name not in alone}
+    others = each_isolated(node, workload, [name for name in workload.tasks if name not in alone])
     compute = sum(others[name].end for name in compute_tasks(workload))
     tasks = [workload.tasks[name] for name in compute_tasks(workload)]
     memory = sum(_memory_time(node, *kind_of(task).touched(task)) for task in tasks)

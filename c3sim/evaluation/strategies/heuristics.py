@@ -34,7 +34,7 @@ from c3sim.evaluation.strategies.rewrites import (
     withheld,
 )
 from c3sim.simulation.critical_path import least_of, precedence
-from c3sim.simulation.runs import isolated
+from c3sim.simulation.runs import each_isolated
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
@@ -53,7 +53,7 @@ def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendati
     chains = precedence(plan(base, node))
 
     def least(workload: Workload) -> float:
-        return least_of(chains, {name: isolated(node, workload, name) for name in workload.tasks})
+        return least_of(chains, each_isolated(node, workload))
 
     estimates = {"sp": _prioritised(base, node, least(base))}
     for count in counts:
@@ -77,11 +77,13 @@ def sp_estimate(first: float, second: float, slowdown: float) -> float:
 
 
 def _compute(workload: Workload, node: Node) -> float:
-    return sum(isolated(node, workload, name).end for name in compute_tasks(workload))
+    alone = each_isolated(node, workload, compute_tasks(workload))
+    return sum(run.end for run in alone.values())
 
 
 def _communication(workload: Workload, node: Node) -> float:
-    return sum(isolated(node, workload, name).end for name in collectives(workload))
+    alone = each_isolated(node, workload, collectives(workload))
+    return sum(run.end for run in alone.values())
 
 
 def _prioritised(base: Workload, node: Node, least: float) -> float:
