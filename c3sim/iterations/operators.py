@@ -12,15 +12,14 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.iterations.query_tiles import TILE, evenness, keys_of_tiles, pairs_seen
+from c3sim.iterations.attention_kernels import NARROW, part_of_peak, room_of_one, room_of_tiles
+from c3sim.iterations.query_tiles import TILE, keys_of_tiles, pairs_seen
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.parts import Operators
 from c3sim.spec.task import DTYPE_BYTES, Access, Dtype, Kernel, Operator
 from c3sim.spec.workload import Gemm
 
-#: Numbers of a head that count as narrow at most, and as wide beyond.
-NARROW, WIDE = 64, 128
 #: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
 #: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
 ROW_STEP = 1024
@@ -126,7 +125,9 @@ class OperatorSet:
         seen = min(seen, window or seen) if tokens == 1 else seen
         both = float(sequences * seen * kv_heads * (width + value) * self.element)
         if tokens == 1:
-            return self._attention_of_one(name, sequences, kv_heads, queries, both, per_pair * seen)
+            flops = per_pair * seen
+            key = float((width + value) * self.element)
+            return self._attention_of_one(name, sequences, kv_heads, key, seen, queries, flops)
         sums = 4.0 * sequences * tokens * heads * width
         keys = tuple(keys_of_tiles(tokens, context, window, causal=causal))
         per_key = per_pair / copies * min(TILE, tokens)
@@ -134,14 +135,17 @@ class OperatorSet:
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
             flops=per_key * copies * sum(keys),
-            efficiency=self._attention_part(width, keys, copies, per_key, backward),
-            workgroups=len(keys) * copies,
-            per_unit=1,
+            efficiency=self._part(width, keys, copies, per_key, backward=backward),
+            **room_of_tiles(self.gpu, self.parts, len(keys) * copies),
             **self._of_attention,
         )
         exact = pairs_seen(tokens, context, window) if causal else tokens * seen
         needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * copies
         return Op(name, task, "attention", needed * exact)
+
+    def _part(self, *about: Any, backward: bool) -> float:
+        """Part of the matrix peak that attention reaches."""
+        return part_of_peak(self.gpu, self.parts, self.activation, *about, backward=backward)
 
     @property
     def _of_attention(self) -> dict[str, Any]:
@@ -154,43 +158,29 @@ class OperatorSet:
             "stream_efficiency": self.parts.attention_read,
         }
 
-    def _attention_part(
-        self, width: int, keys: tuple[int, ...], copies: int, per_key: float, backward: bool
-    ) -> float:
-        """Part of the matrix peak in the mean of all units, until the last has ended: of *copies*
-        heads whose tiles have so many *keys* of *per_key* FLOP.
-
-        A workgroup reaches one part in its loop over keys, and waits for its first and last bytes.
-        """
-        parts, gpu = self.parts, self.gpu
-        way, loads = "_attention_forward", parts.attention_loads
-        if backward:
-            way, loads = "_attention_backward", parts.attention_gradient_loads
-        own = "narrow" if width <= NARROW else "wide" if width > WIDE else ""
-        part: float | None = getattr(parts, own + way) if own else None
-        if part is None:
-            part = parts.attention_backward if backward else parts.attention_forward
-        elif own == "narrow":  # read off whole kernels
-            loads = 0
-        peak = gpu.compute_units.flops_per_cycle[self.activation] * gpu.clock.maximum
-        start = loads * gpu.hbm.latency * part * peak / per_key
-        return part * evenness(keys, copies, gpu.compute_unit_count, start)
-
     def _attention_of_one(
-        self, name: str, sequences: int, kv_heads: int, queries: float, both: float, flops: float
+        self,
+        name: str,
+        sequences: int,
+        kv_heads: int,
+        key: float,
+        seen: int,
+        queries: float,
+        flops: float,
     ) -> Op:
-        """One new token: bound by the reads of keys and values; a workgroup for each sequence and
-        head of keys, more where these do not fill the GPU (split over tokens).
+        """One new token, which sees keys of *key* bytes with their values: bound by reading them; a
+        workgroup for each sequence and head of keys, more where these do not fill the GPU (split
+        over tokens).
         """
-        units = self.gpu.compute_unit_count
-        places = sequences * kv_heads
+        places, parts = sequences * kv_heads, self.parts
         task = Kernel(
             **self._of_attention,
-            read=both + queries,
+            **room_of_one(parts, key),
+            read=places * seen * key + queries,
             written=queries,
             flops=flops,
-            dependent_loads=self.parts.loads,
-            workgroups=max(places, units),
+            dependent_loads=parts.loads,
+            workgroups=max(places, self.gpu.compute_unit_count),
         )
         return Op(name, task, "attention", flops)
 

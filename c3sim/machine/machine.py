@@ -154,6 +154,7 @@ class Machine:
             compute_units=asked.compute_units,
             computing=asked.compute_units if traffic.core_energy else 0.0,
             stores=self._store_load(traffic) if traffic.stored else None,
+            posts=getattr(asked.cap, "posts", False),
         )
         return Given(
             cap=_by_states(rate, group) if callable(asked.cap) else asked.cap,

@@ -20,7 +20,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import Lines
 from c3sim.models.cache_policy import Insertion
 from c3sim.models.capacity import Capacity
-from c3sim.models.memory import load_behind, load_of, served_share
+from c3sim.models.memory import felt_beside_posts, load_behind, load_of, served_share
 from c3sim.models.power import Load, clock_factor, power
 from c3sim.models.roots import last_within
 from c3sim.models.stores import kept_share
@@ -30,8 +30,9 @@ from c3sim.spec.hardware import Gpu
 class GpuState(NamedTuple):
     """State of a GPU that all of its flows share.
 
-    *clock*: share of the maximum. *memory*: share of what a compute unit demands that it gets, from
-    memory and through an L2 that is loaded as well. *load*: demand on memory, 1 = all it can give.
+    *clock*: share of the maximum. *memory*: share of what loads ask for that they get, from memory
+    and through an L2 that is loaded as well. *through*: the same of what is prefetched from L2,
+    which does not wait for memory that is full. *load*: demand on memory, 1 = all it can give.
     *kept*: share of its rate that a kernel keeps behind stores to peers. *stalled*: part of the
     misses that wait for a line of the last shared cache. *computing*: share of the compute units
     on which arithmetic runs.
@@ -43,6 +44,7 @@ class GpuState(NamedTuple):
     kept: float = 1.0
     stalled: float = 0.0
     computing: float = 0.0
+    through: float = 1.0
 
 
 FULL_SPEED = GpuState(1.0, 1.0, 0.0)
@@ -80,6 +82,7 @@ class Declared(NamedTuple):
     compute_units: float
     computing: float  # those of them on which arithmetic runs
     stores: StoreLoad | None
+    posts: bool = False  # whether *rate* falls by less than what memory gives to loads
 
 
 def held_by_stores(cap: Rate) -> Rate:
@@ -296,8 +299,9 @@ class StateByClock:
         )
 
     def _state(self, clock: float) -> GpuState:
-        gpu, soft = self.gpu, self.gpu.hbm.saturation_exponent
+        gpu = self.gpu
         load, l2, above, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
+        posting = 0.0
         for bound, flows in enumerate(self._loading):
             of_one, of_l2, limited = 0.0, 0.0, False
             for flow in flows:
@@ -306,6 +310,7 @@ class StateByClock:
                 if demand > most:
                     demand = most
                 load += demand * flow.memory_time
+                posting += demand * flow.memory_time if flow.posts else 0.0
                 of_l2 += demand * flow.l2_time / clock  # the L2s run at the engine clock
                 of_one += demand * (flow.memory_time + flow.l2_time / clock)
                 limited = limited or flow.freely is not None or (follows and most < flow.full)
@@ -318,13 +323,33 @@ class StateByClock:
             least = clock * self._freely[bound]  # rates follow the clock at most
             if of_one > least * served_share(least, gpu.hbm.saturation_exponent):
                 above += self._above(flows, of_one, clock)
-        felt = load_behind(load, self._first) + l2 + above
-        memory, held = served_share(felt, soft), 1.0
+        through = served_share(
+            load_behind(load, self._first) + l2 + above, gpu.hbm.saturation_exponent
+        )
+        memory, held = through, 1.0
+        if posting:
+            memory = self._beside_posts(clock, load - posting, l2 + above)
         if self._storing:
             asked = [(stores, rate(undisturbed), units) for stores, rate, units in self._storing]
             held = kept(gpu, asked)
         stalled, met = self._stalled(load, memory), self._met(load, clock)
-        return GpuState(clock, memory, met, held, stalled, self._computing)
+        return GpuState(clock, memory, met, held, stalled, self._computing, through)
+
+    def _beside_posts(self, clock: float, load: float, beside: float) -> float:
+        """What memory gives of what loads ask for beside flows that post: *load* of the others on
+        it; *beside*: load on what is shared beside memory.
+        """
+        posting = [flow for flows in self._loading for flow in flows if flow.posts]
+
+        def posted(share: float) -> float:
+            state = GpuState(clock, share, through=share)
+            return sum([min(f.rate(state), f.through_ports) * f.memory_time for f in posting])
+
+        return felt_beside_posts(
+            lambda alike: load_behind(load + alike, self._first) + beside,
+            posted,
+            self.gpu.hbm.saturation_exponent,
+        )
 
     def _met(self, asked: float, clock: float) -> float:
         """Load that engines meet, of what is *asked* for on an idle memory: they ask for less the
@@ -349,14 +374,14 @@ class StateByClock:
         times = [flow.memory_time + flow.l2_time / clock for flow in flows]
 
         def reached(share: float) -> float:
-            state = GpuState(clock, share)
+            state = GpuState(clock, share, through=share)
             return sum(
                 min(flow.rate(state), flow.through_ports) * time
                 for flow, time in zip(flows, times, strict=True)
             )
 
         def freely(share: float) -> float:
-            state = GpuState(clock, share)
+            state = GpuState(clock, share, through=share)
             return sum(
                 (flow.freely or flow.rate)(state) * time
                 for flow, time in zip(flows, times, strict=True)

@@ -40,6 +40,8 @@ class UnitPort(Hardware):
     """bytes one CU stores per cycle while few do"""
     exponent: Exponent
     """exponent of the soft maximum of the latency of loads and the time of the port"""
+    both_ways: Exponent
+    """the same of the time of loads and that of what leaves, of a kernel that loads and stores"""
 
 
 class L2(Hardware):
@@ -223,6 +225,32 @@ class SymmetricMemory(Hardware):
 Asked = Annotated[Positive, Field(le=4)]
 
 
+class AttentionOfOne(Hardware):
+    """The kernel of attention of one new token: room of a workgroup, and what it has under way."""
+
+    threads: Count
+    """of a workgroup"""
+    registers: Count
+    """of a thread"""
+    lds: Bytes
+    """of a workgroup"""
+    keys: Count
+    """in a block; a workgroup has a block of keys and one of values under way"""
+    memory_efficiency: Efficiency
+    """part of what memory gives that it reaches"""
+
+
+class AttentionRoom(Hardware):
+    """Room of a workgroup of attention that stays on its unit and takes tile after tile."""
+
+    threads: Count
+    """of a workgroup"""
+    registers: Count
+    """of a thread"""
+    lds: Bytes
+    """of a workgroup"""
+
+
 class Operators(Hardware):
     """Limits of the operators of a model, each by itself. An operator takes the longest of what
     its limits make it take.
@@ -259,6 +287,12 @@ class Operators(Hardware):
     """the same, backward"""
     attention_read: Asked
     """requests of attention, against those of a stream"""
+    attention_room: AttentionRoom | None = None
+    """of more than one token, whose workgroups stay; left out: one for each tile, which has a unit
+    for itself"""
+    attention_of_one: AttentionOfOne | None = None
+    """of one new token; left out: its requests are those of attention_read, and two workgroups have
+    all of a unit's registers"""
     contiguous: Asked
     """the same of element-wise chains over whole tensors"""
     contiguous_flops: Factor = 0.0

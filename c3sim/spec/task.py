@@ -224,10 +224,15 @@ class Kernel(AtOwners):
     tiles: Count | None = None
     """pieces of work that its workgroups, which stay, take from a pool; left out: one each"""
     per_unit: Count | None = None
-    """workgroups that share a compute unit; left out: as many as have room if each has 256 threads
-    with 64 registers"""
+    """workgroups that share a compute unit; left out: as many as have room with their *threads*"""
     lds: Moved | None = None
     """LDS of a workgroup; left out: an equal part with *per_unit*, none without"""
+    threads: Count = 512
+    """of a workgroup, where *per_unit* is left out"""
+    registers: Count = 64
+    """of a thread, where *per_unit* is left out"""
+    loads: Moved | None = None
+    """bytes of loads that a workgroup has under way; left out: as stream_efficiency says"""
     read: Moved = 0.0
     """bytes that it loads"""
     written: Moved = 0.0

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, ClassVar
 
+from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.links import route
+from c3sim.models.unit_port import Way
 from c3sim.processes.dma.commands import copy_step
 from c3sim.processes.dma.copies import HOST, DmaCopy, engine_for, host_engine_for, local_engine_for
 from c3sim.processes.dma.engines import Step
@@ -23,7 +25,7 @@ from c3sim.spec.workload import Copy, StreamKernel, Workload
 from c3sim.tasks.kind import DMA, ENGINES, LAUNCH, Conditions
 from c3sim.tasks.network import copies_alike
 from c3sim.tasks.on_engines import EngineKind, OnEngines, stall
-from c3sim.tasks.on_units import REGISTERS, OnUnits, one_per_tile, own_rate, plain_claim, port_share
+from c3sim.tasks.on_units import REGISTERS, OnUnits, one_per_tile, plain_claim, port_share, way_of
 from c3sim.tasks.stream import stream_kernel
 
 
@@ -227,16 +229,33 @@ def copy_kernel(node: Node, gpu: int, task: Copy, workgroups: int) -> KernelSpec
     claim = plain_claim(units, task.threads)
 
     def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
-        each = own / port_share(units, per_unit, own)
+        way = Way(own / port_share(units, per_unit, own))
         if local and units.port is not None:
             asked = task.threads * task.loads
-            each = own_rate(spec, asked, claim.lds, per_unit, concurrent, kept, 1.0)
-        time = (2 if local else 1) * part / (each * spec.clock.maximum)
-        return TileCost(lambda state: min(state.clock * state.memory / time, most), traffic)
+            way = way_of(spec, asked, claim.lds, per_unit, concurrent, kept, 1.0)
+        moved = (2 if local else 1) * part / spec.clock.maximum
+        return TileCost(_CopyRate(way, moved, most), traffic)
 
     managed = task.parameters == "managed"
     fault = spec.kernels.parameter_fault if managed else None
     return replace(one_per_tile(workgroups, units, claim, cost), fault=fault or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _CopyRate:
+    """Workgroups per second by state; a value, so that equal workgroups have equal ones."""
+
+    way: Way
+    moved: float  # bytes times s of a cycle
+    most: float  # that the host's memory gives to each
+
+    @property
+    def posts(self) -> bool:
+        """True if its rate falls by less than what memory gives to loads."""
+        return self.way.posts
+
+    def __call__(self, state: GpuState) -> float:
+        return min(state.clock * self.way.at(state.memory) / self.moved, self.most)
 
 
 def _copy_traffic(node: Node, gpu: int, task: Copy, part: float) -> Traffic:

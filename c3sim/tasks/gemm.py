@@ -25,7 +25,7 @@ from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
 from c3sim.models.stores import sight_time
-from c3sim.models.unit_port import moved_per_cycle
+from c3sim.models.unit_port import way
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
@@ -256,9 +256,10 @@ class _TileRate:
     hidden: float  # how many times as much is under way as is waited for
     softness: float
     speed: float
+    posts: bool  # what it asks memory for is what it loads, whatever that takes
 
     def __call__(self, state: GpuState) -> float:
-        clock, memory, load = state[:3]
+        clock, load, through = state.clock, state.load, state.through
         per_unit, waiting = self.per_unit, self.waiting
         begin = (self.prologue + per_unit * self.epilogue) / clock
         issue = self.issue / clock
@@ -269,7 +270,7 @@ class _TileRate:
         alone = max(per_unit * hypot(issue, feed), loop) + begin
         others = max(0.0, load - self.asked / (alone + waiting))
         missing = waiting / served_share(self.burst + others, self.softness)
-        working = per_unit * hypot(issue, feed / memory) + begin
+        working = per_unit * hypot(issue, feed / through) + begin
         begun = missing + self.first / clock
         pace = max(working, (working + self.turn / clock) / 2.0)  # the first tile has none beside
         time = max(pace, begun, loop + begin) + min(working, missing) / self.hidden
@@ -347,6 +348,7 @@ class _Tiles:
             hidden=per_unit * plan.stages,
             softness=spec.hbm.saturation_exponent,
             speed=task.speed,
+            posts=self.ported,
         )
         return TileCost(rate=rate, traffic=moved)
 
@@ -358,7 +360,7 @@ class _Tiles:
         if units.port is None:
             return self.library.memory_efficiency * units.read_bandwidth * clock / per_unit
         loads = min(units.lds, per_unit * self.plan.lds)
-        return moved_per_cycle(units, loads, 0.0) * clock / per_unit
+        return way(units, loads, 0.0).loads * clock / per_unit
 
     def _storing(self, written: float) -> float:
         """Seconds in which *written* bytes leave a compute unit at full clock."""

@@ -31,6 +31,7 @@ from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import last_policy, moved_by, room
 from c3sim.models.memory import lost_on_lines, share_beside
 from c3sim.models.stores import sight_time
+from c3sim.models.unit_port import Way, way_of_loads
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
@@ -44,7 +45,7 @@ from c3sim.tasks.stores import storing_kernel
 def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
     """Room that a workgroup needs: an equal part of a unit where *per_unit* is given."""
     if task.per_unit is None:
-        plain = plain_claim(units)
+        plain = plain_claim(units, task.threads, task.registers)
         return plain if task.lds is None else replace(plain, lds=task.lds)
     share = task.per_unit
     return Claim(
@@ -169,7 +170,7 @@ def any_kernel(
         if task.through_caches:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
         together = min(1.0, concurrent * pieces / tiles) / max(1, task.dependent_loads - 1)
-        limits = _limits(task, part, per_unit, together)
+        limits = _limits(task, part, per_unit, together, gpu.compute_units)
         if task.time is None:
             return TileCost(rate=limits, traffic=part.traffic)
         busy = task.time * per_unit / turns
@@ -208,13 +209,20 @@ def _by_steps(task: Kernel) -> bool:
     return _pieces(task) == 1 and task.on == "vector"
 
 
-def _limits(task: Kernel, part: _Part, per_unit: float, together: float) -> _Limits:
-    """Limits of *per_unit* tiles on a unit, of which *together* wait for memory at once."""
+def _limits(
+    task: Kernel, part: _Part, per_unit: float, together: float, units: ComputeUnits
+) -> _Limits:
+    """Limits of *per_unit* tiles on one of *units*, of which *together* wait for memory at once."""
+    way = None
+    if task.loads is not None and units.port is not None:
+        way = way_of_loads(units, task.loads * per_unit)
+        stream = task.stream_efficiency * units.read_bandwidth
+        part = replace(part, moving=part.moving * stream / way.at(1.0))
     moving = _moving(per_unit * part.moving, part.waiting, together)
     alone, residents = 0.0, 0.0
     if _by_steps(task):
         alone, residents = part.waiting + part.computing, per_unit
-    return _Limits(moving, per_unit * part.computing, alone, residents)
+    return _Limits(moving, per_unit * part.computing, alone, residents, way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +236,18 @@ class _Limits:
     computing: float
     alone: float = 0.0
     residents: float = 0.0
+    way: Way | None = None  # over memory, of the workgroups on a unit; None: as memory gives
+
+    @property
+    def posts(self) -> bool:
+        """True if its rate falls by less than what memory gives to loads."""
+        return self.way is not None
 
     def __call__(self, state: GpuState) -> float:
-        moving, computing = self.moving / (state.clock * state.memory), self.computing / state.clock
+        memory = state.memory
+        if self.way is not None:
+            memory = self.way.at(memory) / self.way.at(1.0)
+        moving, computing = self.moving / (state.clock * memory), self.computing / state.clock
         longer, shorter = max(moving, computing), min(moving, computing)
         if self.residents and shorter:
             longer *= 1.0 + _queued(shorter / longer, self.residents)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import ClassVar, TypeVar
 
 from c3sim.models.cache_lines import insertion_parts
 from c3sim.models.cache_policy import share_of_policy
 from c3sim.models.tile_order import Groups, groups_of, share_behind
-from c3sim.models.unit_port import moved_per_cycle, under_way
+from c3sim.models.unit_port import Way, under_way, way
 from c3sim.processes.kernels.kernel import CostBeside, Kernel, KernelSpec
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Turn
@@ -147,19 +148,22 @@ def port_share(units: ComputeUnits, per_unit: float, own: float) -> float:
     return max(1.0, per_unit * own / max(own, units.l2_bandwidth))
 
 
-def own_rate(
+def way_of(
     gpu: Gpu, asked: float, lds: float, per_unit: float, concurrent: int, kept: float, stored: float
-) -> float:
-    """Bytes per cycle that a workgroup of a stream loads and stores, beside its like: *concurrent*,
-    *per_unit* on each unit. It asks for *asked* bytes of loads at once and claims *lds*; another
-    grid keeps *kept* of it. *stored*: bytes for each byte loaded.
+) -> Way:
+    """The way over memory of a workgroup of a stream, beside its like: *concurrent*, *per_unit* on
+    each unit. It asks for *asked* bytes of loads at once and claims *lds*; another grid keeps
+    *kept* of it. *stored*: bytes for each byte loaded.
     """
     units = gpu.compute_units
     if units.port is None:
-        return units.read_bandwidth / port_share(units, per_unit, units.read_bandwidth)
+        return Way(units.read_bandwidth / port_share(units, per_unit, units.read_bandwidth))
     loads = under_way(gpu, asked * per_unit, max(kept, lds * per_unit))
-    part = units.read_bandwidth * gpu.compute_unit_count / concurrent
-    return min(moved_per_cycle(units, loads, stored) / per_unit, part)
+    of_unit, each = way(units, loads, stored, asked * per_unit), gpu.compute_unit_count / concurrent
+    most = units.read_bandwidth * each
+    if stored == inf:
+        return Way(inf, min(of_unit.out / per_unit, most))
+    return Way(of_unit.loads / per_unit, of_unit.out / per_unit, most, of_unit.softness)
 
 
 def one_per_tile(

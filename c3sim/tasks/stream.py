@@ -10,13 +10,14 @@ from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
+from c3sim.models.unit_port import Way
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.workload import ARRAYS, StreamKernel
 from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
-from c3sim.tasks.on_units import OnUnits, one_per_tile, own_rate, plain_claim, surviving_share
+from c3sim.tasks.on_units import OnUnits, one_per_tile, plain_claim, surviving_share, way_of
 
 #: Looks per pass of a stream: so often a kernel beside others looks which of them have its lines.
 PIECES = 16
@@ -106,9 +107,9 @@ def stream_kernel(
     stored = written / read if read else inf
 
     def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
-        own = own_rate(spec, asked, claim.lds, per_unit, concurrent, kept, stored)
+        way = way_of(spec, asked, claim.lds, per_unit, concurrent, kept, stored)
         served = served_passes(context, name, gpu, task, concurrent, per_unit)
-        return _pass_cost(spec, task, workgroups, per_unit, own, served)
+        return _pass_cost(spec, task, workgroups, per_unit, way, served)
 
     kernel = one_per_tile(workgroups, units, claim, cost)
     if task.passes == 1 or len(context.plan.tasks) == 1:
@@ -117,17 +118,16 @@ def stream_kernel(
 
 
 def _pass_cost(
-    spec: Gpu, task: StreamKernel, workgroups: int, per_unit: float, own: float, served: Served
+    spec: Gpu, task: StreamKernel, workgroups: int, per_unit: float, way: Way, served: Served
 ) -> TileCost:
-    """Cost of a workgroup's part, *per_unit* of which share a unit, each reading memory at *own*
-    B/cycle, of passes *served* as counted.
+    """Cost of a workgroup's part, *per_unit* of which share a unit, each with its own *way* over
+    memory, of passes *served* as counted.
     """
     units, clock = spec.compute_units, spec.clock.maximum
     read, written = ARRAYS[task.pattern]
     total = (read + written) * task.bytes
     part, write_share = total / workgroups, written / (read + written)
     release = released_of(spec, use_of(task, spec)) / workgroups
-    demanded, from_l2 = own * clock, units.l2_bandwidth * clock / per_unit
     near = served.l1 + served.l2
     far_bytes, l2_bytes = part * (task.passes - near) + release, part * served.l2
     flops = task.flops_per_byte * part * task.passes
@@ -136,10 +136,8 @@ def _pass_cost(
     moved = part * served.hbm
     l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
 
-    def rate(state: GpuState) -> float:
-        moving = far_bytes / (demanded * state.memory) + l2_bytes / (from_l2 * state.memory)
-        return state.clock / max(moving + l1, alu)
-
+    from_l2 = l2_bytes / (units.l2_bandwidth * clock / per_unit)
+    rate = _PassRate(way, far_bytes / clock, from_l2, l1, alu)
     return TileCost(
         rate=rate,
         traffic=Traffic(
@@ -154,6 +152,26 @@ def _pass_cost(
             vector=part * task.passes,
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _PassRate:
+    """Workgroups per second by state; a value, so that equal workgroups have equal ones."""
+
+    way: Way  # of what comes past L2
+    far: float  # bytes of it times s of a cycle
+    near: float  # s of what L2 serves
+    l1: float  # s of what L1 does
+    computing: float  # s of vector units
+
+    @property
+    def posts(self) -> bool:
+        """True if its rate falls by less than what memory gives to loads."""
+        return self.way.posts
+
+    def __call__(self, state: GpuState) -> float:
+        moving = self.far / self.way.at(state.memory) + self.near / state.memory
+        return state.clock / max(moving + self.l1, self.computing)
 
 
 def claim_of(task: StreamKernel, units: ComputeUnits) -> Claim:

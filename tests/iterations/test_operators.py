@@ -27,7 +27,8 @@ def test_causal_attention_computes_whole_tiles_and_needs_half() -> None:
     op = ON.attention("a", 1, 4096, 32, 8, 128, causal=True)
     assert kernel(op).flops == 528 * 128 * 128 * 4 * 128 * 32
     assert op.flops == 4096 * 4097 / 2 * 4 * 128 * 32
-    assert kernel(op).workgroups == 32 * 32  # a row of tiles of a head
+    assert kernel(op).tiles == 32 * 32  # a row of tiles of a head
+    assert kernel(op).workgroups == 132  # one stays on each SM
     # q and output 32 heads, k and v 8 heads
     assert kernel(op).read == (32 + 2 * 8) * 4096 * 128 * 2
     assert kernel(op).written == 32 * 4096 * 128 * 2

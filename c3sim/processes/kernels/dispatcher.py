@@ -73,6 +73,7 @@ class Grid:
     pointer: int = 0  # places of each die's order dispatched
     last: int = 0  # places in all
     resident: int = 0  # workgroups that have room now
+    batches: int = 0  # instants at which workgroups got room
     order: tuple[int, int] = (0, -1)  # less for grids that are served before
 
 
@@ -221,6 +222,8 @@ class Dispatcher:
             return 1
         unit, claim = self.residency.unit, behind.claim
         others = max(0, claim.within(unit.lds, unit.registers, unit.waves) - 1)
+        if behind.batches == 1 and not self.waits(behind):
+            others = 0  # those of a unit began together, and share it until they end together
         return max(
             1,
             grid.claim.within(
@@ -283,6 +286,7 @@ class Dispatcher:
             parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
         )
         batch.kept = self._kept(grid, behind)
+        grid.batches += batch.rounds
         if alone and grid.foldable and not others_wait:
             (self._take_rounds_along if self.in_order else self._repeat_round)(grid, batch, rooms)
         if grid.cut and (batch.rounds > 1 or not grid.foldable):

@@ -1,0 +1,63 @@
+"""Kernels of attention: the part of the matrix peak that one reaches, and its workgroups' room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from c3sim.iterations.query_tiles import evenness
+from c3sim.spec.hardware import Gpu
+from c3sim.spec.parts import Operators
+from c3sim.spec.task import Dtype
+
+#: Numbers of a head that count as narrow at most, and as wide beyond.
+NARROW, WIDE = 64, 128
+
+
+def part_of_peak(
+    gpu: Gpu,
+    parts: Operators,
+    dtype: Dtype,
+    width: int,
+    keys: tuple[int, ...],
+    copies: int,
+    per_key: float,
+    *,
+    backward: bool,
+) -> float:
+    """Part of the matrix peak in the mean of all units, until the last has ended: of *copies*
+    heads whose tiles have so many *keys* of *per_key* FLOP.
+
+    A workgroup reaches one part in its loop over keys, and waits for its first and last bytes.
+    """
+    way, loads = "_attention_forward", parts.attention_loads
+    if backward:
+        way, loads = "_attention_backward", parts.attention_gradient_loads
+    own = "narrow" if width <= NARROW else "wide" if width > WIDE else ""
+    part: float | None = getattr(parts, own + way) if own else None
+    if part is None:
+        part = parts.attention_backward if backward else parts.attention_forward
+    elif own == "narrow":  # read off whole kernels
+        loads = 0
+    peak = gpu.compute_units.flops_per_cycle[dtype] * gpu.clock.maximum
+    start = loads * gpu.hbm.latency * part * peak / per_key
+    return part * evenness(keys, copies, gpu.compute_unit_count, start)
+
+
+def room_of_tiles(gpu: Gpu, parts: Operators, tiles: int) -> dict[str, Any]:
+    """Fields of a kernel over so many *tiles*: its workgroups, and the room of one."""
+    room, units = parts.attention_room, gpu.compute_unit_count
+    if room is None or tiles <= units:
+        return {"workgroups": tiles, "per_unit": 1}
+    claim = {"threads": room.threads, "registers": room.registers, "lds": room.lds}
+    return {"workgroups": units, "tiles": tiles, **claim}
+
+
+def room_of_one(parts: Operators, key: float) -> dict[str, Any]:
+    """Fields of a kernel for one new token, of keys of *key* bytes with their values: the room of a
+    workgroup, and what it has under way.
+    """
+    one = parts.attention_of_one
+    if one is None:
+        return {}
+    claim = {"threads": one.threads, "registers": one.registers, "lds": one.lds}
+    return {**claim, "loads": one.keys * key, "memory_efficiency": one.memory_efficiency}
