@@ -1,23 +1,26 @@
 """Keep validation/coverage.json: which suites notice each number of a node.
 
     python tools/coverage.py [--whole] [--only PATH] [--jobs N]
-    python tools/coverage.py --check [--most N]
+    python tools/coverage.py --check [--most N] [--validated verdict.json]
 
 Runs the suites whose rows or predictions have changed since they were stored, and numbers that are
 new in all suites; the rest stays. ``--whole`` runs everything, ``--only`` the numbers at or below a
 path. ``--check`` stores nothing: it runs up to N stale suites and says where the stored listing
-does not fit.
+does not fit. ``--validated``: what `c3sim validate --json` printed, so that no row is predicted
+again to find what has changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from c3sim.validation.compare.coverage import NOTICED, Sight, numbers_of
 from c3sim.validation.compare.coverage_file import complaints, stale, stored, write
-from c3sim.validation.compare.coverage_suite import coverage, key_of, suites_of
+from c3sim.validation.compare.coverage_suite import coverage, errors_of, key_of, suites_of
 from c3sim.validation.compare.record_files import load, nodes_for
 
 MOST = 4  # stale suites that a check runs; each takes seconds to a minute of a core
@@ -33,8 +36,10 @@ def main() -> None:
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--most", type=int, default=MOST)
+    parser.add_argument("--validated", type=Path, metavar="FILE")
     given = parser.parse_args()
-    keys = {suite: key_of((), suite) for suite in suites_of(())}
+    known = given.validated and errors_of(json.loads(given.validated.read_text("utf-8")))
+    keys = {suite: key_of((), suite, known) for suite in suites_of(())}
     changed = [*keys] if given.whole or given.only else stale(keys)
     if given.check:
         wrong = [*complaints(nodes_for(load())), *_check(changed, given.most, given.jobs)]

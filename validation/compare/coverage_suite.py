@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from c3sim.errors import C3simError
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode
+from c3sim.spec.record import Record
 
 from .bounds import load_bounds
 from .coverage import NOTICED, Number, Sight, numbers_of, with_value
@@ -34,6 +35,8 @@ FIRST = 6  # of them in a first look
 PART = 24  # numbers that one process tries at once
 
 Figures = Mapping[FigureKey, float]
+#: Suite and id of a record -> metric and absolute relative error of each of its figures.
+Errors = Mapping[tuple[str, str], Sequence[tuple[str, float]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,14 +206,27 @@ def _notice(suite: str, rows: Sequence[Row], changed: Mapping[int, Figures]) -> 
 
 def _scores(suite: str, rows: Sequence[Row], changed: Mapping[int, Figures]) -> dict[str, Score]:
     """By metric; the figures of rows that are not among *changed* are as they were."""
-    errors: dict[str, list[float]] = {}
-    for row in rows:
-        record = row.measurement.record
-        measured = measured_figures(record)
-        for key, predicted in changed.get(id(row), row.plain).items():
-            metric = key[0] + ("" if record.role == "validation" else CALIBRATION)
-            errors.setdefault(metric, []).append(abs(predicted / measured[key] - 1))
+    errors = _by_metric(
+        each
+        for row in rows
+        for each in _errors(row.measurement.record, changed.get(id(row), row.plain))
+    )
     return {metric: _score(suite, metric, each) for metric, each in errors.items()}
+
+
+def _errors(record: Record, predicted: Figures) -> Iterator[tuple[str, float]]:
+    """The metric and the absolute relative error of each figure of *record*."""
+    measured = measured_figures(record)
+    for key, value in predicted.items():
+        metric = key[0] + ("" if record.role == "validation" else CALIBRATION)
+        yield metric, abs(value / measured[key] - 1)
+
+
+def _by_metric(errors: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for metric, error in errors:
+        found.setdefault(metric, []).append(error)
+    return found
 
 
 def _score(suite: str, metric: str, errors: Sequence[float]) -> Score:
@@ -269,25 +285,37 @@ def predictions(files: Sequence[str], only: str) -> int:
     return runs
 
 
-def key_of(files: tuple[str, ...], suite: str) -> dict[str, object]:
+def key_of(
+    files: tuple[str, ...], suite: str, validated: Errors | None = None
+) -> dict[str, object]:
     """The key on which sights of *suite* rest: its rows, and how they are predicted as the nodes
-    are.
+    are; *validated* says how, if all rows have been predicted before.
     """
     loaded, groups = _loaded(files)
     known: dict[tuple[str, str], float] = {}
-    rows = [
-        Row(
-            measurement=one,
-            plain=predict_record(loaded[one.record.node].node, one.record, known).own,
-            reads=frozenset(),
-        )
-        for one in groups[suite]
-    ]
-    errors = {
-        metric: [round(score.median, 4), round(score.p90, 4)]
-        for metric, score in sorted(_scores(suite, rows, {}).items())
+
+    def errors(record: Record) -> Iterable[tuple[str, float]]:
+        if validated is not None:
+            return validated[suite, record.id]
+        return _errors(record, predict_record(loaded[record.node].node, record, known).own)
+
+    found = _by_metric(each for one in groups[suite] for each in errors(one.record))
+    scores = {metric: _score(suite, metric, each) for metric, each in sorted(found.items())}
+    return {
+        "data": data_hash(one.record for one in groups[suite]),
+        "errors": {
+            metric: [round(each.median, 4), round(each.p90, 4)] for metric, each in scores.items()
+        },
     }
-    return {"data": data_hash(one.record for one in groups[suite]), "errors": errors}
+
+
+def errors_of(verdict: Mapping[str, Any]) -> Errors:
+    """The errors in a *verdict*, as ``c3sim validate --json`` prints it."""
+    found: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for case in verdict["cases"]:
+        key = case["suite"], case["id"]
+        found.setdefault(key, []).append((case["metric"], abs(case["error"])))
+    return found
 
 
 def suites_of(files: tuple[str, ...]) -> list[str]:

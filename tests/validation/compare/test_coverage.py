@@ -5,10 +5,20 @@ from made_records import GEMM, line, write
 
 from c3sim.errors import InputError
 from c3sim.spec.reading.loading import load_hardware
+from c3sim.validation.compare import coverage_suite
 from c3sim.validation.compare.coverage import Number, Sight, numbers_of, with_value
-from c3sim.validation.compare.coverage_suite import FIRST, ROWS, coverage, key_of, parts_of, thinned
+from c3sim.validation.compare.coverage_suite import (
+    FIRST,
+    ROWS,
+    coverage,
+    errors_of,
+    key_of,
+    parts_of,
+    thinned,
+)
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import load, nodes_for
+from c3sim.validation.compare.verdict import validate
 
 LOADED = load_hardware("mi300x-8")
 NUMBERS = {number.path: number for number in numbers_of({"mi300x-8": LOADED})}
@@ -123,6 +133,17 @@ def test_what_a_suite_rests_on_follows_its_figures_and_its_predictions(tmp_path)
     slower = line({"gemm": GEMM}, {"isolated": {"gemm": 1e6}}, suite="mine")
     other = key_of((str(write(tmp_path / "other.jsonl", slower)),), "mine")
     assert other["data"] != key["data"] and other["errors"] != key["errors"]
+
+
+def test_a_verdict_on_the_same_rows_tells_their_errors_without_a_run(tmp_path, monkeypatch):
+    slower = line({"gemm": GEMM}, {"isolated": {"gemm": 1e6}}, suite="mine")
+    fitted = line({"gemm": {**GEMM, "m": 2048}}, {"isolated": {"gemm": 90.0}}, suite="mine")
+    fitted["role"] = "calibration"
+    file = str(write(tmp_path / "mine.jsonl", slower, slower, fitted))
+    key, records = key_of((file,), "mine"), load([file])
+    verdict = validate(records, nodes_for(records), jobs=1).to_dict()
+    monkeypatch.setattr(coverage_suite, "predict_record", None)
+    assert key_of((file,), "mine", errors_of(verdict)) == key
 
 
 def test_suites_can_be_run_alone(tmp_path):
