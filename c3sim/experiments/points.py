@@ -60,25 +60,39 @@ class PointRunner:
         of_workload = tuple(pair for pair in settings if is_of_workload(pair[0]))
         of_node = tuple(pair for pair in settings if not is_of_workload(pair[0]))
         workload_key = (scenario, of_workload)
-        # most scenarios leave the node alone and share it
-        node_key = (scenario if self.setup.settings[scenario] else "", of_node)
+        node_key = self._node_key(scenario, of_node)
 
         def checked_pair() -> tuple[Workload, Node]:
             base = self.setup.workloads[scenario]
             workload = _remembered(
                 self._workloads, workload_key, lambda: _set(self.setup.node, base, of_workload)[1]
             )
-            node = _remembered(self._nodes, node_key, lambda: self._node(scenario, of_node))
+            node = self._node(scenario, of_node)
             check_on_node(workload, node)
             return workload, node
 
         return _remembered(self._pairs, (workload_key, node_key), checked_pair)
 
+    def _node_key(self, scenario: str, settings: Settings) -> tuple[str, Settings]:
+        """Most scenarios leave the node alone and share it."""
+        return (scenario if self.setup.settings[scenario] else "", settings)
+
     def _node(self, scenario: str, settings: Settings) -> Node:
-        node, workload = self.setup.node, self.setup.workloads[scenario]
-        for path, value in self.setup.settings[scenario].items():
-            node, _ = set_value(node, workload, path, value)
-        return node_with(node, workload, settings)
+        """The node with *settings*. Points that follow each other differ in the last of them, so
+        the node with those before is remembered as well.
+        """
+        workload = self.setup.workloads[scenario]
+
+        def build() -> Node:
+            if 0 < len(settings) <= _MANY:
+                before = self._node(scenario, settings[:-1])
+                return node_with(before, workload, settings[-1:])
+            node = self.setup.node
+            for path, value in self.setup.settings[scenario].items():
+                node, _ = set_value(node, workload, path, value)
+            return node_with(node, workload, settings)
+
+        return _remembered(self._nodes, self._node_key(scenario, settings), build)
 
     def _lookup(self, scenario: str, strategy: str, settings: Settings) -> Lookup:
         """Values that an expression may name: ``scenario``, ``strategy``, any path."""
