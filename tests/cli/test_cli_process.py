@@ -45,7 +45,7 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about(empty):
     read, write = os.pipe()
     os.close(read)
     run = subprocess.run(
-        [*COMMAND, "schema", "node"], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60
+        [*COMMAND, "schema", "study"], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60
     )
     os.close(write)
     assert run.stderr == "" and run.returncode != 0
@@ -55,7 +55,11 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about(empty):
 def test_a_full_disk_is_one_line(empty):
     with open("/dev/full", "w") as full:
         run = subprocess.run(
-            [*COMMAND, "schema", "node"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            [*COMMAND, "schema", "study"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
         )
     assert (run.returncode, run.stderr) == (1, "c3sim: no space left on device\n")
 

@@ -48,7 +48,7 @@ def test_against_settings(cli):
     one run is not known of the other.
     """
     texts = ["run", PAIR, "--set", "links.bandwidth=60 GB/s", "--json"]
-    run = json.loads(cli(*texts, "--against", "unset", "--uncertainty", "--samples", "64").stdout)
+    run = json.loads(cli(*texts, "--against", "unset", "--uncertainty", "--samples", "24").stdout)
     found, own = run["against"], run["uncertainty"]["wall_s"]
     assert found["times"]["wall"]["after"] == run["wall_s"]
     assert found["band"]["p5"] < found["band"]["p95"] < 0 and found["draws"] == 64

@@ -134,7 +134,7 @@ def test_damaged_results_are_set_aside_and_run_again(whole, tmp_path):
     assert again.finished_before == 0 and again.table.equals(whole.table)
 
 
-LONG = STUDY.replace("steps: 3", "steps: 20")  # 80 points
+LONG = STUDY.replace("steps: 3", "steps: 10")  # 40 points
 COMMAND = (
     sys.executable,
     "-c",
@@ -189,11 +189,11 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     code, _, kept = killed(tmp_path, signal.SIGKILL, jobs)
     assert code == -signal.SIGKILL and len(kept) >= 2
     held = sum(pq.read_metadata(part).num_rows for part in kept)
-    assert 0 < held < 80
+    assert 0 < held < 40
     again = sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1))
     assert (
         again.finished_before == held
-        and json.loads((tmp_path / "out" / "_timing.json").read_text())["run_last"] == 80 - held
+        and json.loads((tmp_path / "out" / "_timing.json").read_text())["run_last"] == 40 - held
     )
     unbroken = sweep(tmp_path / "small.yaml", tmp_path / "unbroken", workers=Workers(jobs=1))
     assert (tmp_path / "out" / "results.parquet").read_bytes() == (
@@ -209,7 +209,7 @@ def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):
     code, said, kept = killed(tmp_path, signal.SIGINT, jobs)
     assert code == 130 and said.count("\n") == 1, said
     assert said.startswith("c3sim: interrupted; ") and said.endswith(
-        " of 80 points are kept in out, the same command goes on from there\n"
+        " of 40 points are kept in out, the same command goes on from there\n"
     )
     assert (
         sweep(tmp_path / "small.yaml", tmp_path / "out", workers=Workers(jobs=1)).finished_before

@@ -71,6 +71,7 @@ def test_a_what_if_keeps_what_the_machine_takes() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_real_step_is_predicted_and_calibrated_as_its_page_says() -> None:
     """docs/my-job.md: 50.8 ms predicted, 50.6 calibrated, 49.1 measured. Of 2048 tokens, another
     step, all operators are far off, and the wall stays 6 % long.

@@ -12,7 +12,7 @@ from c3sim.iterations.effort import effort_of, effort_of_description
 from c3sim.simulation import runs
 from c3sim.spec.reading.loading import load_hardware
 
-SMALL: dict[str, Any] = {"batch": 8, "tokens": 512, "layers": 8, "launch": "graph"}
+SMALL: dict[str, Any] = {"batch": 8, "tokens": 512, "layers": 4, "launch": "graph"}
 MESH = {"pp": 2, "dp_shard": 2, "schedule": "1f1b", "micro_batches": 4}
 
 
@@ -39,7 +39,7 @@ def simulated(monkeypatch):
         ({"kind": "fsdp"}, "as_written", 2),
         (MESH, "as_written", 2),
         (MESH, "conccl", 3),
-        ({**MESH, "pp": 1, "dp_shard": 4}, "as_written", 2),
+        pytest.param({**MESH, "pp": 1, "dp_shard": 4}, "as_written", 2, marks=pytest.mark.long),
     ],
 )
 def test_every_run_behind_a_result_is_counted(parallel, strategy, most, simulated):

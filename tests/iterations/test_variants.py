@@ -156,7 +156,7 @@ def test_operators_may_run_quicker_than_without_communication() -> None:
     rests, and is clocked higher afterwards. Then they are stretched by less than nothing, and
     wall = computing + exposed + stretched holds all the same. Without a limit they are not.
     """
-    loaded = described(parallel={"kind": "fsdp", "prefetch": 0}, batch=2)
+    loaded = described(layers=6, parallel={"kind": "fsdp", "prefetch": 0}, batch=2)
     node = load_hardware("h200-4").node
     found = run_described(loaded, node, settings={})
     assert found.overlap.stretched_s < -0.01 * found.wall_s

@@ -118,8 +118,8 @@ def test_a_record_that_cannot_run_names_itself(tmp_path):
 def test_calibrate_prints_yaml_and_leaves_the_files_alone():
     import yaml
 
-    found = run("calibrate", "mi300x-8", "--only", "gemm_fp8")
+    found = run("calibrate", "h200-4", "--only", "h200_streams")
     assert found.exit_code == 0, found.stderr
     data = yaml.safe_load(found.stdout)
-    assert data["groups"][0]["fitted"] == "gemm_fp8" and "written" not in found.stderr
-    assert "gpu.gemm_libraries.ck_blockscale.operand_feed" in found.stderr
+    assert data["groups"][0]["fitted"] == "h200_streams" and "written" not in found.stderr
+    assert "gpu.dma_engines.poll_switch_time" in found.stderr

@@ -103,6 +103,7 @@ def test_an_estimate_says_of_what_order_and_why(node):
             assert len(said.split()) > 1, (path, leaf.source)
 
 
+@pytest.mark.long
 def test_a_quick_refit_gives_the_value_that_is_committed():
     """``c3sim calibrate mi300x-8 --only gemm_fp8``: one group, some seconds."""
     check_refit("mi300x-8", "gemm_fp8")
