@@ -10,7 +10,7 @@ nox.options.reuse_existing_virtualenvs = True
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests but a share of the long ones; -- --every-case has all."""
+    """A commit's share of the tests (tests/README.md); -- --every-case has all."""
     session.install("-e", ".[test]")
     session.run("pytest", "-n", "auto", *session.posargs)
 

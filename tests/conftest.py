@@ -1,7 +1,7 @@
 """A browser for the tests of pages, and two options. ``--compiled``: whatever simulates does so in
 compiled loops (needs numba); CI runs the laws this way too: python -m pytest --compiled tests/laws.
-``--every-case``: all long tests, of which other runs take one in TURNS, another share with each
-commit; and laws are tried on every node and workload.
+``--every-case``: all tests, where other runs have a share of those marked ``long`` or ``turns``,
+another with each commit; and laws are tried on every node and workload.
 """
 
 import gc
@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from browser import chromium, find_chromium
 from refusals import Refusals
-from turns import has_turn, turn_of_commit
+from turns import why_left_out
 
-TURNS = 30  # commits in a row that have every long test
 # Tests start hundreds of processes: each would compile c3sim again, and every run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -43,14 +42,14 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long tests out, but those whose turn it is and with ``--every-case``."""
-    long = [item for item in items if item.get_closest_marker("long")]
-    if long and not config.getoption("--every-case"):
-        turn = turn_of_commit(TURNS)
-        skip = pytest.mark.skip(reason=f"long: not in share {turn} of {TURNS}; --every-case has it")
-        for item in long:
-            if not has_turn(item.nodeid, turn, TURNS):
-                item.add_marker(skip)
+    """Leave out what another commit has, but for files that are named and with --every-case."""
+    if config.getoption("--every-case"):
+        return
+    asked = (config.invocation_params.dir / word.partition("::")[0] for word in config.args)
+    named = {path.resolve() for path in asked if path.is_file()}
+    for item in items:
+        if reason := why_left_out(item, named):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.hookimpl(trylast=True)

@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 from c3sim.cli.app import app
 from c3sim.spec.reading.library import find
 
+pytestmark = pytest.mark.turns(3)
+
 EXAMPLE = Path(__file__).parent.parent / "examples" / "calibration-in-ci"
 WORKFLOW = Path(".github") / "workflows" / "calibration.yml"
 #: ${{ inputs.node || 'my-node.yaml' }}: the default, as on a push

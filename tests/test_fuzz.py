@@ -1,4 +1,6 @@
-"""Generated bad input: ten cases of each command; benchmarks/bench_fuzz.py has thousands."""
+"""Generated bad input: a case of each command, and some of nine more;
+benchmarks/bench_fuzz.py has thousands.
+"""
 
 import pytest
 from fuzz_files import good
@@ -13,7 +15,9 @@ ASKED_AT = 0.1  # s: so that no case that is right runs for long
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("turn", range(10))
+@pytest.mark.parametrize(
+    "turn", [pytest.param(n, marks=pytest.mark.turns(5) if n else []) for n in range(10)]
+)
 def test_bad_input_ends_soon_in_a_short_message_with_a_place(turn, tmp_path, monkeypatch):
     """One of each command."""
     monkeypatch.setattr(consent, "MOST_SECONDS", ASKED_AT)

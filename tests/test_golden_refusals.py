@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from refusals import FILE, difference, lost, read, take_in
 
+pytestmark = pytest.mark.turns(3)
+
 ROOT = Path(__file__).parent.parent
 
 #: Of its tests one hears two texts, four hear one, one hears none, in either of two processes.

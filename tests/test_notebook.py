@@ -11,6 +11,8 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.kit import progress
 
+pytestmark = pytest.mark.turns(3)
+
 PAIR = "gemm-beside-all-gather"
 MADE = {
     "gemm": c3sim.gemm(8192, 8192, 8192, stream="compute"),

@@ -217,7 +217,9 @@ def test_lines_in_parts_are_conserved():
     assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + kept.l2[state.WRITTEN].sum()
 
 
-@pytest.mark.parametrize(("mib", "found"), [(32, 0.99), (44, 0.30), (48, 0.05)])
+@pytest.mark.parametrize(
+    ("mib", "found"), [(32, 0.99), (44, 0.30), pytest.param(48, 0.05, marks=pytest.mark.long)]
+)
 def test_reads_by_units_that_change_find_what_was_measured(mib, found):
     """Read for the second time on one H200 (validation/data/kernels/h200-cache-sweeps.csv): half of
     the lines lie twice in 60 MiB, so the knee is at 40.

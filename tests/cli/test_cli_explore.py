@@ -12,6 +12,8 @@ from c3sim.cli.run import run
 from c3sim.cli.sensitivity import sensitivity
 from c3sim.experiments.bands import BAND_SAMPLES
 
+pytestmark = pytest.mark.turns(3)
+
 SEARCH = """\
 schema: 1
 name: engines

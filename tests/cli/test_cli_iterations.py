@@ -6,6 +6,8 @@ import pytest
 
 import c3sim
 
+pytestmark = pytest.mark.turns(3)
+
 DESCRIPTION = """\
 schema: 1
 kind: iteration

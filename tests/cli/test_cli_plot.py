@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from c3sim.cli import complete
 from c3sim.cli.app import app
 
+pytestmark = pytest.mark.turns(3)
+
 STUDY = """\
 schema: 1
 name: links

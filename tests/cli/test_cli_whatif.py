@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.turns(3)
+
 PAIR = "gemm-beside-all-gather"
 
 

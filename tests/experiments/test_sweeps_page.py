@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import typer
 from sweep_case import write
 
@@ -10,6 +11,8 @@ from c3sim.cli.app import app
 from c3sim.experiments.plan import make_plan
 from c3sim.experiments.setup import make_setup
 from c3sim.spec.reading.loading import open_study
+
+pytestmark = pytest.mark.turns(3)
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")

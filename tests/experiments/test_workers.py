@@ -19,6 +19,8 @@ from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.sweep import sweep
 
+pytestmark = pytest.mark.turns(3)
+
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_number_of_workers_changes_no_byte(whole, tmp_path, jobs):

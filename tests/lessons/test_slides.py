@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.turns(3)
+
 TOOL = Path(__file__).parents[2] / "tools" / "slides.py"
 SLIDES = runpy.run_path(str(TOOL))
 LESSONS = SLIDES["lessons"]()

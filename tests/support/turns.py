@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Collection
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
+
+if TYPE_CHECKING:
+    import pytest
+
+LONG = 30  # commits in a row that have every test that is marked long
+
+
+@cache
+def commits() -> int:
+    """The commits up to this one; 0 without Git."""
+    counted = ["git", "-C", str(Path(__file__).parent), "rev-list", "--count", "HEAD"]
+    done = subprocess.run(counted, capture_output=True, text=True, check=False)
+    return int(done.stdout or 0)
 
 
 def turn_of_commit(turns: int) -> int:
-    """The number of the commit, counted from the first, modulo *turns*: so many commits in a row
-    have every turn. 0 without Git.
-    """
-    counted = ["git", "-C", str(Path(__file__).parent), "rev-list", "--count", "HEAD"]
-    done = subprocess.run(counted, capture_output=True, text=True, check=False)
-    return int(done.stdout or 0) % turns
+    """The number of the commit modulo *turns*: so many commits in a row have every turn."""
+    return commits() % turns
 
 
 def has_turn(name: str, turn: int, turns: int) -> bool:
     """True if *name* belongs to that share, whatever else there is."""
     return crc32(name.encode()) % turns == turn
+
+
+def why_left_out(item: pytest.Item, named: Collection[Path]) -> str:
+    """The reason that another commit has *item*: the turn of its mark, ``long`` or ``turns(n)``.
+    Empty if it runs. A file that is marked has its turn as a whole, and runs where it is *named*.
+    """
+    marks = [(node, mark) for node, mark in item.iter_markers_with_node("long")]
+    if item.path not in named:
+        marks += item.iter_markers_with_node("turns")
+    for node, mark in marks:
+        turns = mark.args[0] if mark.args else LONG
+        turn = turn_of_commit(turns)
+        if not has_turn(node.nodeid, turn, turns):
+            return f"{mark.name}: not in share {turn} of {turns}; --every-case has it"
+    return ""

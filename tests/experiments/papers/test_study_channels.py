@@ -12,6 +12,8 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.spec.reading.loading import load_hardware, load_study
 from c3sim.spec.workload import Collective, Gemm
 
+pytestmark = pytest.mark.turns(3)
+
 MINE = """\
 schema: 1
 name: mine

@@ -1,6 +1,10 @@
 """Kind elsewhere: claims of another study on another node, with parts that it is lent."""
 
+import pytest
+
 from c3sim import study
+
+pytestmark = pytest.mark.turns(3)
 
 TEXT = """\
 schema: 1

@@ -12,6 +12,8 @@ from c3sim.spec.reading.loading import load_hardware, load_study, load_workload
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import StreamKernel, Workload
 
+pytestmark = pytest.mark.turns(3)
+
 MI300X, H200 = load_hardware("mi300x-8").node, load_hardware("h200-2").node
 PAIR = load_workload("c3-pair")
 WARM = warm(MI300X, PAIR)[1]

@@ -7,6 +7,8 @@ from c3sim.errors import InputError
 from c3sim.output.pictures.draw import draw_results
 from c3sim.output.results.table import make_table, select
 
+pytestmark = pytest.mark.turns(3)
+
 
 def texts(axes):
     return [text.get_text() for text in axes.texts]

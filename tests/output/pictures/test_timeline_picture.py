@@ -10,6 +10,8 @@ from c3sim.output.pictures.timeline import plot_timeline
 from c3sim.output.pictures.timeline_lanes import by_kind, rows_of
 from c3sim.result import Timeline
 
+pytestmark = pytest.mark.turns(3)
+
 
 def titles(figure):
     return [axes.get_title(loc="left") for axes in figure.axes]

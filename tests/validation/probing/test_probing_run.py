@@ -22,6 +22,8 @@ from c3sim.validation.probing.campaign import run_steps
 from c3sim.validation.probing.plan import Step
 from c3sim.validation.probing.step import Setting
 
+pytestmark = pytest.mark.turns(3)
+
 COMMAND = [sys.executable, "-c", "from c3sim.cli import main; main()"]
 
 

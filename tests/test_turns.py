@@ -1,0 +1,77 @@
+"""What a run of the tests leaves to other commits (``tests/support/turns.py``)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import turns
+import yaml
+from turns import LONG, why_left_out
+
+ROOT = Path(__file__).parent.parent
+
+
+class Item:
+    """As much of a test as is asked: a file that is marked ``turns(3)``, one test of it *long*."""
+
+    def __init__(self, file: str, name: str = "test", *, long: bool = False) -> None:
+        self.path, self.nodeid = Path(file), f"{file}::{name}"
+        self.long, self.file = long, file
+
+    def iter_markers_with_node(self, name: str) -> list:
+        if name == "turns":
+            return [(Item(self.file), pytest.mark.turns(3).mark)]
+        return [(self, pytest.mark.long.mark)] if self.long else []
+
+
+def runs(monkeypatch, item: Item, commits: int, *named: Path) -> list[int]:
+    """Of so many commits in a row those in which *item* runs."""
+    found = []
+    for commit in range(100, 100 + commits):
+        monkeypatch.setattr(turns, "commits", lambda commit=commit: commit)
+        found += [] if why_left_out(item, named) else [commit]
+    return found
+
+
+def test_three_commits_in_a_row_have_every_file_once_and_whole(monkeypatch):
+    when = [runs(monkeypatch, Item(f"test_{n}.py"), 3) for n in range(30)]
+    assert {len(each) for each in when} == {1} and len({each[0] for each in when}) == 3
+    for name in ("test_a", "test_b"):
+        assert runs(monkeypatch, Item("test_1.py", name), 3) == when[1]
+
+
+def test_a_file_that_is_named_runs_but_for_what_is_long(monkeypatch):
+    named = Path("test_1.py")
+    assert len(runs(monkeypatch, Item("test_1.py"), 3, named)) == 3
+    assert len(runs(monkeypatch, Item("test_1.py", long=True), LONG, named)) == 1
+
+
+def test_a_run_says_what_it_leaves_out_and_every_case_has_all(tmp_path):
+    """In a process of its own, from a folder; a file by its name."""
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    options = f"pythonpath = {ROOT / 'tests' / 'support'}\nmarkers =\n  long\n  turns(n)\n"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{options}")
+    (tmp_path / "test_made.py").write_text(
+        "import pytest\npytestmark = pytest.mark.turns(10**9)\ndef test_one(): pass\n"
+    )
+    for words, outcome in ((["."], "1 skipped"), (["test_made.py"], "1 passed")):
+        for more, said in (([], outcome), (["--every-case"], "1 passed")):
+            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            done = subprocess.run([*command, *words, *more], cwd=tmp_path, capture_output=True)
+            assert said in done.stdout.decode(), (words, more)
+
+
+def test_every_commit_runs_the_tests_that_notice_mutations(request):
+    """Those of tests/mutations.yaml: no mark leaves one of them to another commit."""
+    entries = yaml.safe_load((ROOT / "tests" / "mutations.yaml").read_text("utf-8"))
+    named = {test for entry in entries for test in entry.get("noticed_by", {}).get("tests", ())}
+    here = {item.nodeid.partition("[")[0]: item for item in request.session.items}
+    marked = [
+        test
+        for test in named & here.keys()
+        if any(here[test].get_closest_marker(mark) for mark in ("long", "turns"))
+    ]
+    assert marked == []
