@@ -4,14 +4,12 @@ the nodes that they ran on.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from c3sim.errors import InputError
@@ -84,13 +82,6 @@ def are_packaged(paths: Sequence[str | Path]) -> bool:
     return all(Path(path).resolve().is_relative_to(PACKAGED.resolve()) for path in paths)
 
 
-@dataclass(frozen=True)
-class Reader:
-    """Listener to the count of files that are read; all listeners are equal keys of a cache."""
-
-    told: Callable[[int, int], None] | None = field(default=None, compare=False)
-
-
 def load(
     paths: Sequence[str | Path] = (),
     suite: str = "",
@@ -99,28 +90,27 @@ def load(
     """Every record of *paths* (see :func:`record_files`); of the packaged ones, of *suite* alone if
     it is given and has any. *told* hears of files that are read. Raises InputError or InputErrors.
     """
-    files, read = record_files(paths), _others if paths else _packaged
-    alone = suite and not paths
-    if alone and _packaged.cache_info().currsize == 0:
+    files, alone = record_files(paths), suite and not paths
+    if alone and not _packaged:
         named = load_records(*files, naming=suite, told=told)
         found = [each for each in named if each.suite == suite]
         if found:
             return found
-    stats = [file.stat() for file in files]
-    changed = tuple((each.st_mtime_ns, each.st_size) for each in stats)
-    known = read(tuple(files), changed, Reader(told))
-    return [each for each in known if alone and each.suite == suite] or list(known)
+    stats = ((file, file.stat()) for file in files)
+    key = tuple((file, each.st_mtime_ns, each.st_size) for file, each in stats)
+    kept, most = (_others, 2) if paths else (_packaged, 1)
+    if key not in kept:
+        read = load_records(*files, told=told)
+        if len(kept) >= most:
+            del kept[next(iter(kept))]
+        kept[key] = read
+    return [each for each in kept[key] if alone and each.suite == suite] or list(kept[key])
 
 
-def _read(
-    files: tuple[Path, ...], changed: tuple[tuple[int, int], ...], reader: Reader
-) -> tuple[Record, ...]:
-    """The records of *files*, read once while their times of change and sizes stay *changed*."""
-    return tuple(load_records(*files, told=reader.told))
-
-
-_packaged = functools.lru_cache(maxsize=1)(_read)  # seconds of reading, which no others replace
-_others = functools.lru_cache(maxsize=2)(_read)
+#: Files with their times of change and sizes -> their records. Packaged ones take seconds to read,
+#: and no others replace them.
+_packaged: dict[Hashable, list[Record]] = {}
+_others: dict[Hashable, list[Record]] = {}
 
 
 def data_hash(records: Iterable[Record]) -> str:
