@@ -164,4 +164,4 @@ def test_operators_may_run_quicker_than_without_communication() -> None:
     parts = found.compute_s + found.overlap.exposed_s + found.overlap.stretched_s
     assert found.wall_s == pytest.approx(parts, rel=0.01)
     unlimited = run_described(loaded, node, settings={"gpu.clock.power_limit": "10 kW"})
-    assert 0.0 <= unlimited.overlap.stretched_s < 0.01 * unlimited.wall_s
+    assert -1e-12 < unlimited.overlap.stretched_s < 0.01 * unlimited.wall_s
