@@ -4,6 +4,7 @@ import pytest
 from sweep_case import STUDY, write
 
 from c3sim.errors import C3simError
+from c3sim.experiments import points as module
 from c3sim.experiments.plan import make_plan
 
 
@@ -31,6 +32,26 @@ def test_scenarios_then_axes_then_strategies(tmp_path):
         for strategy in ("base", "conccl")
     ]
     assert [p.number for p in points(plan)] == list(range(24))
+
+
+def test_a_point_sets_what_the_one_before_did_not(tmp_path, monkeypatch):
+    """Two engines, under each three bandwidths: eight values are set, not two for each of six
+    nodes; and a node is that of all its values.
+    """
+    plan, values = make_plan(write(tmp_path)), []
+    real = module.node_with
+
+    def node_with(node, workload, settings):
+        values.extend(settings)
+        return real(node, workload, settings)
+
+    monkeypatch.setattr(module, "node_with", node_with)
+    runner = module.PointRunner(plan.setup)
+    for point in points(plan):
+        _, node = runner.models(point.scenario, point.settings)
+        engines, bandwidth = (value for _, value in point.settings)
+        assert (node.gpu.dma_engines.count, node.links.bandwidth) == (engines, bandwidth)
+    assert len(values) == 2 + 2 * 3
 
 
 def test_linked_axes_move_together(tmp_path):
