@@ -16,7 +16,7 @@ ASKED_AT = 0.1  # s: so that no case that is right runs for long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "turn", [pytest.param(n, marks=pytest.mark.turns(5) if n else []) for n in range(10)]
+    "turn", [pytest.param(n, marks=pytest.mark.turns(9) if n else []) for n in range(10)]
 )
 def test_bad_input_ends_soon_in_a_short_message_with_a_place(turn, tmp_path, monkeypatch):
     """One of each command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,11 +58,15 @@ def test_a_run_says_what_it_leaves_out_and_every_case_has_all(tmp_path):
     (tmp_path / "test_made.py").write_text(
         "import pytest\npytestmark = pytest.mark.turns(10**9)\ndef test_one(): pass\n"
     )
-    for words, outcome in ((["."], "1 skipped"), (["test_made.py"], "1 passed")):
-        for more, said in (([], outcome), (["--every-case"], "1 passed")):
-            command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-            done = subprocess.run([*command, *words, *more], cwd=tmp_path, capture_output=True)
-            assert said in done.stdout.decode(), (words, more)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # half of the time
+    for words, said in (
+        (["."], "1 skipped"),
+        (["test_made.py"], "1 passed"),
+        ([".", "--every-case"], "1 passed"),
+    ):
+        done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, env=env)
+        assert said in done.stdout.decode(), words
 
 
 def test_every_commit_runs_the_tests_that_notice_mutations(request):

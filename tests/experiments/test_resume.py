@@ -181,6 +181,7 @@ def killed(folder, how, jobs):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("jobs", ["2"])
 def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):

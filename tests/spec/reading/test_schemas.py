@@ -22,7 +22,7 @@ def plain(document):
 schema = cache(json_schema)
 
 
-TURNS = 3  # commits in a row that look at every definition
+TURNS = 9  # commits in a row that look at every definition
 
 
 @cache
@@ -38,7 +38,7 @@ PACKAGED = [
 
 
 def test_they_are_schemas(request):
-    """Kinds share most definitions, each of which is looked at once: a third of them, another with
+    """Kinds share most definitions, each of which is looked at once: a ninth of them, another with
     each commit, or all with --every-case.
     """
     parts, turn, every = {}, turn_of_commit(TURNS), request.config.getoption("--every-case")
