@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c3sim.models.memory import load_behind, load_of, memory_given, served_share
+from c3sim.models.memory import (
+    BESIDE_STORES,
+    felt_beside_posts,
+    load_behind,
+    load_of,
+    memory_given,
+    served_share,
+)
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import ARRAYS
 
@@ -86,6 +93,27 @@ def test_efficiency_lies_between_pure_and_evenly_mixed(write_share: float, mix: 
     hbm = GPU.hbm
     efficiency = hbm.read_efficiency * (1 - mix) + hbm.mixed_efficiency * mix
     assert memory_given(GPU, write_share) == pytest.approx(hbm.bandwidth * efficiency, rel=1e-12)
+
+
+@pytest.mark.parametrize("load", [0.1, 0.5, 1.0, 3.0])
+def test_who_carries_less_on_slow_memory_is_felt_as_he_asks(load: float) -> None:
+    """A kernel that only waits for loads: carried and asked come to the same."""
+    felt = felt_beside_posts(lambda alike: alike, lambda share: load * share, 2.2)
+    assert felt == pytest.approx(served_share(load, 2.2))
+
+
+@pytest.mark.parametrize(
+    ("carried", "share"),
+    [  # (1 - c^2.2)^(1 / 2.2); reads keep 0.33 to 0.37 beside writes of 0.93 of memory (loaded.py)
+        (0.5, 0.894),
+        (0.907, 0.474),
+        (0.93, 0.419),
+        (5.0, BESIDE_STORES),
+    ],
+)
+def test_memory_is_as_full_as_what_it_carries(carried: float, share: float) -> None:
+    felt = felt_beside_posts(lambda alike: alike, lambda _share: carried, 2.2)
+    assert felt == pytest.approx(share, abs=2e-3)
 
 
 def test_arrays_of_the_stream_kernels() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from c3sim.processes.kernels.residency import Claim
 from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.task import Kernel
+from c3sim.tasks.kernel import claim_of
 from c3sim.tasks.on_units import plain_claim
 
 
@@ -22,3 +24,11 @@ def test_the_scarcest_of_lds_registers_and_waves_decides() -> None:
     assert Claim(lds=24 * 1024, registers=100, waves=1).fitting(unit) == 2
     assert Claim(lds=1, registers=700, waves=1).fitting(unit) == 2
     assert Claim(lds=1, registers=1, waves=5).fitting(unit) == 6
+
+
+def test_a_kernel_may_say_its_threads_and_registers() -> None:
+    """4 waves of 184 registers: two have 1472 of 2048, and two of 87,360 B have room in 227 KiB."""
+    units = load_hardware("h200-1").node.gpu.compute_units
+    task = Kernel(kind="kernel", workgroups=1, threads=128, registers=184, lds=87360)
+    assert claim_of(task, units) == Claim(lds=87360, registers=736, waves=4)
+    assert claim_of(task, units).fitting(units) == 2

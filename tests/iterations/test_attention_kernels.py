@@ -1,0 +1,43 @@
+"""Workgroups of attention: how many, and their room."""
+
+from __future__ import annotations
+
+from c3sim.iterations.attention_kernels import part_of_peak, room_of_one, room_of_tiles
+from c3sim.spec.reading.loading import load_hardware
+
+H200 = load_hardware("h200-1").node.gpu
+MI300X = load_hardware("mi300x-8").node.gpu
+
+
+def test_workgroups_stay_on_h200_and_a_wave_has_room_beside_each() -> None:
+    """12 waves of 168 registers are 2016 of 2048. Few tiles have a unit each, as all elsewhere."""
+    assert H200.operators and MI300X.operators
+    said = room_of_tiles(H200, H200.operators, 1000)
+    assert said == {
+        "workgroups": 132,
+        "tiles": 1000,
+        "threads": 384,
+        "registers": 168,
+        "lds": 196 * 1024,
+    }
+    alone = {"workgroups": 100, "per_unit": 1}
+    assert room_of_tiles(H200, H200.operators, 100) == alone
+    assert room_of_tiles(MI300X, MI300X.operators, 1000) == {"workgroups": 1000, "per_unit": 1}
+
+
+def test_one_token_has_blocks_of_keys_and_values_under_way() -> None:
+    """128 keys of 128 numbers of 16 bit, and as many values."""
+    assert H200.operators and MI300X.operators
+    said = room_of_one(H200.operators, 512.0)
+    assert said["loads"] == 64 * 1024
+    assert (said["threads"], said["registers"], said["lds"]) == (128, 184, 87360)
+    assert room_of_one(MI300X.operators, 512.0) == {}
+
+
+def test_short_sequences_reach_less_of_the_peak() -> None:
+    """A workgroup waits for its first queries and keys, and for its result's way out."""
+    assert H200.operators
+    on = H200, H200.operators, "bf16", 128
+    short = part_of_peak(*on, (128,) * 8, 132, 1e6, backward=False)
+    long = part_of_peak(*on, (4096,) * 8, 132, 1e6, backward=False)
+    assert short < long <= H200.operators.attention_forward
