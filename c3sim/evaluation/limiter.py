@@ -24,6 +24,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.evaluation.limit_words import in_words
 from c3sim.evaluation.shares import Progress
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.paths import NO_WORKLOAD, get_value, paths_of, set_si, unit_of
@@ -76,7 +77,9 @@ class Limit:
     def __str__(self) -> str:
         if not self.path:
             return "bound by no single number of the node"
-        said = f"bound by {self.path} ({100 * self.part:.0f} % of it follows)"
+        meant = in_words(self.path)
+        follows = f"{100 * self.part:.0f} % of it follows"
+        said = f"bound by {self.path} ({meant + '; ' if meant else ''}{follows})"
         if self.factor is None:
             return said
         if self.factor >= MOST:

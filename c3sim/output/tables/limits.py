@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from c3sim.evaluation.limit_words import in_words
 from c3sim.evaluation.limiter import MOST, STEP, Limit
 from c3sim.kit.layout import add_row, make_table, stack
 from c3sim.kit.text import MISSING, percent
@@ -32,20 +34,26 @@ def limits_table(limits: Mapping[str, Limit]) -> Group:
     heads = ["time", *(("bound by, and next", "from") if further else ("bound by",))]
     table, gap = make_table(heads, ["follows\n(%)"]), [""] * further
     for name, limit in limits.items():
-        path = broken(limit.path or "no single number")
+        path = broken(limit.path)
         add_row(table, name, path, *gap, percent(limit.part) if limit.path else MISSING)
         if limit.factor is not None:
             up_to = limit.factor >= MOST
-            then = "none" if up_to else broken(limit.then or "no single number")
+            then = "none" if up_to else broken(limit.then)
             add_row(table, "", then, f"up to {MOST:g}x" if up_to else f"{limit.factor:.2g}x", "")
     return stack("what binds", table, EXPLAINED + (FROM if further else NO_NEXT))
 
 
 def broken(path: str) -> str:
-    """*path* over lines of up to LINE characters that end at a dot, so that it can be read."""
+    """*path* over lines of up to LINE characters that end at a dot, so that it can be read, and
+    what it limits below.
+    """
+    if not path:
+        return "no single number"
     lines = [""]
     for step in path.split("."):
         if lines[-1] and len(lines[-1]) + len(step) + 1 > LINE:
             lines.append("")
         lines[-1] += f"{step}."
-    return "\n".join(lines)[:-1]
+    lines[-1] = lines[-1][:-1]
+    meant = in_words(path)
+    return "\n".join([*lines, *(textwrap.wrap(f"({meant})", LINE) if meant else [])])
