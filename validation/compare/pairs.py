@@ -34,12 +34,12 @@ RUN = ("wall", "sequence", "loop_time")  # metrics of a run as a whole
 CONDITIONS = {
     **dict.fromkeys(("channels",), "channels"),
     **dict.fromkeys(("workgroups", "blocks", "compute_units", "units"), "blocks"),
-    **dict.fromkeys(("order", "launch", "launch_after", "after"), "order"),
+    **dict.fromkeys(("order", "launch", "launch_after", "after", "stream"), "order"),
     **dict.fromkeys(("backend", "library", "algorithm", "protocol", "variant"), "backend"),
     **dict.fromkeys(("size", "bytes", "m", "n", "k", "read", "write", "batch"), "size"),
     **dict.fromkeys(("priority", "l2", "memory_side", "cache", "policy"), "policy"),
 }
-GPU, POLICY = "GPU", "policy"
+GPU, POLICY, ORDER = "GPU", "policy", "order"
 NAMES = ("name", "description", "source", "node", "schema")  # of a workload, and no condition
 
 
@@ -159,6 +159,8 @@ class _Row:
         record = self.figure.record
         workload = record.workload.model_dump(mode="json", exclude_defaults=True, by_alias=True)
         found = {GPU: {"node": record.node}, POLICY: {"strategy": record.strategy}}
+        if len(record.workload.tasks) > 1:  # the host launches them as they stand
+            found[ORDER] = {"tasks": " ".join(record.workload.tasks)}
         for path, value in _leaves({k: v for k, v in workload.items() if k not in NAMES}, ()):
             named = next((CONDITIONS[step] for step in reversed(path) if step in CONDITIONS), None)
             found.setdefault(named or path[-1], {})[".".join(path)] = value
@@ -166,7 +168,9 @@ class _Row:
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        return {name: json.dumps(values) for name, values in self.conditions.items()}
+        return {
+            name: json.dumps(values, sort_keys=True) for name, values in self.conditions.items()
+        }
 
     def without(self, condition: str) -> tuple[str, str]:
         """All that it was measured under, but *condition*; that of a metric alone."""

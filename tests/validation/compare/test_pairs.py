@@ -9,11 +9,13 @@ from c3sim.validation.compare.measurements import Measurement
 from c3sim.validation.compare.pairs import pairs_of, score_pairs
 
 
-def figure(predicted, measured, *, node="mi300x-8", channels=None, size=2**28, repeats=()):
+def figure(
+    predicted, measured, *, node="mi300x-8", channels=None, size=2**28, repeats=(), tasks=None
+):
     gather = {"kind": "collective", "op": "all_gather", "size": size, "backend": "rccl"}
     gather |= {"channels": channels} if channels else {}
-    name = f"{channels} {size}"
-    workload = parse_workload({"schema": 1, "name": name, "tasks": {"gather": gather}})
+    name = f"{channels} {size} {list(tasks or ())}"
+    workload = parse_workload({"schema": 1, "name": name, "tasks": tasks or {"gather": gather}})
 
     def record(wall):
         return Record(
@@ -66,3 +68,16 @@ def test_a_change_within_what_repeats_differ_by_has_no_sign():
 def test_nodes_are_a_condition_too():
     (score,) = score_pairs([figure(10, 10), figure(20, 20, node="mi355x-8")], {"s": "all"})
     assert (score.suite, score.condition, score.right, score.median) == ("all", "GPU", 1, 0.0)
+
+
+def test_two_launches_in_the_other_order_are_a_pair():
+    """The one behind the other waits in its stream, so both are of other streams' tasks too."""
+
+    def both(first, second):
+        kernel = {"kind": "kernel", "workgroups": 8, "time": "10 us"}
+        tasks = {first: {**kernel, "stream": first}, "late": {**kernel, "stream": second}}
+        return {**tasks, second: {**kernel, "stream": second}}
+
+    figures = [figure(10, 10, tasks=both("a", "b")), figure(12, 11, tasks=both("b", "a"))]
+    (pair,) = pairs_of(figures)
+    assert (pair.condition, pair.first.measured, pair.second.measured) == ("order", 10, 11)
