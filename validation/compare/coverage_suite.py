@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.record import Record
 
-from .bounds import load_bounds
+from .bounds import Bound, load_bounds
 from .coverage import NOTICED, Number, Sight, numbers_of, with_value
 from .measurements import FigureKey, Measurement, measured_figures, merge
 from .predict import predict_record
@@ -230,10 +230,16 @@ def _by_metric(errors: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
 
 
 def _score(suite: str, metric: str, errors: Sequence[float]) -> Score:
-    bound = load_bounds().suites.get(suite, {}).get(metric)
+    bound = _bounds().get(suite, {}).get(metric)
     median, p90 = float(np.median(errors)), float(np.quantile(errors, 0.9))
     held = bound is not None and median <= bound.limit.median and p90 <= bound.limit.p90
     return Score(median=median, p90=p90, held=held)
+
+
+@cache
+def _bounds() -> Mapping[str, Mapping[str, Bound]]:
+    """The packaged bounds, read once in each process: every number that is tried is scored."""
+    return load_bounds().suites
 
 
 @lru_cache(maxsize=4)

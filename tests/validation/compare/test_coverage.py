@@ -146,6 +146,14 @@ def test_a_verdict_on_the_same_rows_tells_their_errors_without_a_run(tmp_path, m
     assert key_of((file,), "mine", errors_of(verdict)) == key
 
 
+def test_bounds_are_read_once_however_many_numbers_are_tried(tmp_path, monkeypatch):
+    """They take a tenth of a second, and a run scores thousands of metrics."""
+    read, real = [], coverage_suite.load_bounds
+    monkeypatch.setattr(coverage_suite, "load_bounds", lambda: read.append(1) or real())
+    coverage([gemm_file(tmp_path)], "gpu.hbm", jobs=1)
+    assert len(read) <= 1
+
+
 def test_suites_can_be_run_alone(tmp_path):
     files = (gemm_file(tmp_path), gemm_file(tmp_path, "yours"))
     assert {suite for suite, _ in parts_of(files)} == {"mine", "yours"}
