@@ -15,6 +15,8 @@ from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.spec.reading.loading import load_hardware, open_iteration
 
+pytestmark = pytest.mark.turns(3)
+
 BERT: dict[str, Any] = {
     "model": "bert-large",
     "batch": 64,
@@ -112,7 +114,6 @@ def test_without_prefetch_communication_is_exposed() -> None:
     assert ahead.overlap.stretched_s > 0
 
 
-@pytest.mark.turns(3)
 def test_bert_at_8192_tokens_is_bound_by_the_host() -> None:
     """On an H200; a graph takes what the GPU needs."""
     eager, graph = result(**BERT, layers=8), result(**BERT, layers=8, launch="graph")
@@ -122,7 +123,6 @@ def test_bert_at_8192_tokens_is_bound_by_the_host() -> None:
     assert not graph.host_bound
 
 
-@pytest.mark.turns(3)
 def test_where_the_head_hides_the_host_of_few_layers_all_are_simulated() -> None:
     """The loss keeps the GPU of a tensor group busy while the host launches a few layers, not all.
     An iteration takes no less than its launches.
@@ -159,7 +159,6 @@ def test_mfu_and_tokens() -> None:
     assert 0.3 < found.mfu < 0.6
 
 
-@pytest.mark.turns(3)
 def test_memory_that_does_not_fit_is_said() -> None:
     """Weights, gradients, two moments of 2 bytes each of 8.03 billion parameters are 64 GB; in
     four shards 16, with a few layers gathered.

@@ -16,6 +16,8 @@ from c3sim.spec.models import Transformer
 from c3sim.spec.reading.paths import set_field
 from c3sim.spec.workload import Collective, Copy, Kernel
 
+pytestmark = pytest.mark.turns(3)
+
 EIGHT = {"node": "h200-8", "layers": 2}
 FSDP_TENSOR = ({"kind": "fsdp"}, {"kind": "tensor", "size": 4})
 FSDP_OF_NODES = ({"kind": "fsdp"}, {"kind": "tensor", "size": 8})
@@ -277,7 +279,6 @@ def test_micro_batches_add_their_gradients() -> None:
     assert not [name for name in once if "accumulate" in name]
 
 
-@pytest.mark.turns(3)
 def test_one_queue_is_no_quicker() -> None:
     """What was launched before has to begin before: gathers hold up the operators behind them."""
     walls = [
@@ -297,7 +298,6 @@ def test_one_gpu_stands_for_the_mesh(node: str) -> None:
     assert one == pytest.approx(all_of_them, rel=1e-9)
 
 
-@pytest.mark.turns(3)
 def test_smaller_groups_cost_memory_and_give_tokens() -> None:
     """Two replicas of four: half the weights each of what tensor parallel over eight has, twice the
     batch. Shards: the weights of a replica over two.
@@ -333,7 +333,6 @@ def test_what_cannot_nest_says_why(parallel: Any, message: str) -> None:
         planned(**EIGHT, batch=4, parallel=parallel)
 
 
-@pytest.mark.turns(3)
 def test_energy_of_a_pipeline_grows_by_less_than_its_micro_batches() -> None:
     """AdamW over all weights costs as much for eight micro batches as for two."""
 
