@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,8 @@ from c3sim.cli.probe import Arch, Binary, BuildDir, CompilerKind, probe, probe_p
 if TYPE_CHECKING:
     from c3sim.validation.probing.plan import Plan, Step
     from c3sim.validation.probing.step import Outcome, Setting
+
+COMMENT = 80  #: columns of what a dry run says of a step
 
 
 @probe.command("run", short_help="Run a plan, or some of its steps.")
@@ -57,7 +60,10 @@ def run(
         Option("--set-clocks", help="Let steps set the GPUs' core clock, and give it back (root)."),
     ] = False,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Print the commands; run and write nothing.")
+        bool,
+        Option(
+            "--dry-run", help="Print the commands, and what each result would mean; run nothing."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -76,7 +82,7 @@ def run(
     """
     from c3sim.validation.probing.build import revision as of_sources
     from c3sim.validation.probing.plan import chosen, load_plan
-    from c3sim.validation.probing.step import Setting, command_of
+    from c3sim.validation.probing.step import Setting
 
     loaded = load_plan(plan)
     steps = [
@@ -101,18 +107,35 @@ def run(
         set_clocks=set_clocks,
     )
     if dry_run:
-        _dry(steps, [command_of(step, setting) for step in steps], as_json)
+        _dry(loaded, steps, setting, as_json)
     else:
         _run(loaded, steps, setting, as_json)
 
 
-def _dry(steps: list[Step], commands: list[list[str]], as_json: bool) -> None:
+def _dry(plan: Plan, steps: list[Step], setting: Setting, as_json: bool) -> None:
+    """Print the commands of the *steps*, and as comments what each would tell."""
+    from c3sim.validation.probing.step import command_of
+
+    commands = [command_of(step, setting) for step in steps]
     if as_json:
         pairs = zip(steps, commands, strict=True)
-        emit_json({"steps": [{"step": s.name, "gpus": s.gpus, "command": c} for s, c in pairs]})
-    else:
-        for command in commands:
-            typer.echo(shlex.join(command))
+        emit_json(
+            {
+                "steps": [
+                    {"step": s.name, "gpus": s.gpus, "what": s.what, "means": s.means, "command": c}
+                    for s, c in pairs
+                ]
+            }
+        )
+        return
+    for step, command in zip(steps, commands, strict=True):
+        for text in (f"{step.name}: {step.what}", f"would mean: {step.means}") * bool(step.means):
+            typer.echo(fill(text, COMMENT, initial_indent="# ", subsequent_indent="#   "))
+        typer.echo(shlex.join(command))
+    if plan.send:
+        from c3sim.validation.probing.recorded import bundle_path
+
+        typer.echo(f"# one file to send would be left: {bundle_path(plan.name, setting.out)}")
 
 
 def _run(plan: Plan, steps: list[Step], setting: Setting, as_json: bool) -> None:

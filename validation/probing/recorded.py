@@ -39,9 +39,14 @@ def recalled_machine(where: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def bundle_path(plan: str, out: Path) -> Path:
+    """The file that a run of *plan* into *out* leaves to send."""
+    return out / f"{plan}.zip"
+
+
 def bundle(name: str, files: Iterable[str], machine: dict[str, Any], out: Path) -> Path:
-    """Write *out*/*name*.zip with *files* and what the *machine* says of itself; returns it."""
-    path = out / f"{name}.zip"
+    """Write the file to send, with *files* and what the *machine* says of itself; returns it."""
+    path = bundle_path(name, out)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as held:
         held.writestr(MACHINE, json.dumps(machine, indent=1))
         for file in files:

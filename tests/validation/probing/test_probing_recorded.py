@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from c3sim.cli.app import app
 from c3sim.validation.probing.meaning import spreads
+from c3sim.validation.probing.plan import Step, load_plan
 
 LOG = (
     Path(__file__).parents[3] / "validation" / "data" / "h200" / "four-gpus-calibration-run1.jsonl"
@@ -31,7 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / f"{STEP}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "machine.json").write_text(json.dumps({"gpus": [{"name": "H200"}] * 4}))
     step = {"name": STEP, "suite": SUITE, "role": "validation", "gpus": 4, "command": COMMAND}
-    step["means"] = "slower than predicted: links"
+    step |= {"what": "how long an all-gather takes", "means": "slower than predicted: links"}
     plan = {"name": "first", "description": "a test", "minutes": 1, "send": True, "steps": [step]}
     (tmp_path / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
     return tmp_path
@@ -51,6 +52,24 @@ def test_a_recorded_log_goes_the_whole_way(here: Path) -> None:
     with zipfile.ZipFile("out/first.zip") as sent:
         assert sorted(sent.namelist()) == [f"{STEP}.jsonl", f"{STEP}.log", "machine.json"]
         assert sent.read(f"{STEP}.jsonl") == Path(f"there/{STEP}.jsonl").read_bytes()
+
+
+def test_a_dry_run_says_what_results_would_mean(here: Path) -> None:
+    """In comments, so that a shell takes the rest; in the document as fields."""
+    found = run("there", "out", "--dry-run")
+    assert found.exit_code == 0 and not Path("out").exists()
+    lines = found.stdout.splitlines()
+    assert lines[0] == f"# {STEP}: how long an all-gather takes"
+    assert lines[1] == "# would mean: slower than predicted: links"
+    assert lines[2].startswith(f"probe {COMMAND} --node {NODE} ")
+    assert lines[3:] == ["# one file to send would be left: out/first.zip"]
+    (said,) = json.loads(run("there", "out", "--dry-run", "--json").stdout)["steps"]
+    assert said["means"] == "slower than predicted: links"
+
+
+@pytest.mark.parametrize("step", load_plan("mi300x-first-hour").steps, ids=lambda each: each.name)
+def test_every_step_of_the_first_hour_says_what_it_would_mean(step: Step) -> None:
+    assert step.what and step.means
 
 
 def test_who_gets_the_file_sees_the_same(here: Path) -> None:
