@@ -11,7 +11,7 @@ That of a task alone reads data sheets only (:func:`roofline`): no launch, no la
 efficiency, nothing fitted.
 
 A baseline has no value where a measured isolated time is missing, or, for the constant, another
-record.
+record. A sleep in front of a kernel is left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.record import Record
 from c3sim.spec.workload import ARRAYS, DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Workload
 
-from .measurements import FigureKey, measured_figures
+from .measurements import FigureKey, measured_figures, timed_tasks
 
 
 class Baselines(NamedTuple):
@@ -85,8 +85,9 @@ def _constants(
 
 def _of_record(record: Record, constants: Mapping[str, float | None]) -> dict[FigureKey, Baselines]:
     alone, tasks = record.measured.isolated, record.workload.tasks
-    launched = record.workload.host.order
+    launched, timed = record.workload.host.order, timed_tasks(record)
     order = [*launched, *(name for name in tasks if name not in launched)]
+    order = [name for name in order if name in timed]
     figures: dict[FigureKey, Baselines] = {}
     times: list[float | None] = []
     for place, name in enumerate(order):

@@ -6,6 +6,7 @@ Prediction cannot be closer to a measurement than its repeats are to each other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,6 +103,20 @@ def measured_figures(record: Record) -> dict[FigureKey, float]:
         if task in measured.isolated:
             figures[f"{kind}_slowdown", task] = times.time_us / measured.isolated[task]
     return figures
+
+
+def timed_tasks(record: Record) -> list[str]:
+    """Tasks of *record* that a predictor has to know alone: all but holds in a stream of others
+    that nobody measured alone, which sleep for a time that they say themselves.
+    """
+    tasks, measured = record.workload.tasks, record.measured.isolated
+    streams = Counter(task.stream for task in tasks.values())
+    return [
+        name
+        for name, task in tasks.items()
+        if name in measured
+        or not (task.kind == "hold" and task.stream and streams[task.stream] > 1)
+    ]
 
 
 def spread(values: Sequence[float]) -> Spread | None:

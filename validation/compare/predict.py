@@ -25,7 +25,7 @@ from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 
 from .loops import UNITS, predicted_loop
-from .measurements import FigureKey, measured_figures
+from .measurements import FigureKey, measured_figures, timed_tasks
 
 BATCH = 25  # records handed to a process at once: they share isolated runs
 WORTH_PROCESSES = 4.0  # seconds of work below which starting processes costs more than it saves
@@ -143,7 +143,7 @@ def _given(record: Record, run: Run, isolated: Mapping[str, float], task: str) -
     """End [us] of *task*, or without one of the run: predicted slowdowns times measured isolated
     times; None where one of these is missing.
     """
-    measured, names = record.measured.isolated, [task] if task else list(record.workload.tasks)
+    measured, names = record.measured.isolated, [task] if task else timed_tasks(record)
     if not all(name in measured for name in names):
         return None
     return max(run.task(name).end * 1e6 / isolated[name] * measured[name] for name in names)

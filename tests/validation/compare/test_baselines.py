@@ -52,6 +52,16 @@ def test_without_a_measured_isolated_time_there_is_nothing_to_say():
     assert found["gemm_slowdown", "gemm"] == Baselines(1.0, None, None)
 
 
+def test_a_sleep_that_nobody_measured_alone_is_left_out():
+    sleep = {"kind": "hold", "workgroups": 1, "time": 50e-6, "stream": "s"}
+    tasks = {"gather": GATHER, "sleep": sleep, "gemm": {**GEMM, "stream": "s"}}
+    measured = {"isolated": {"gemm": 100, "gather": 300}, "tasks": {}, "wall_us": 330}
+    (found,) = baselines_of([record(tasks, measured)])
+    assert (found["wall", ""].max, found["wall", ""].sum) == (300, 400)
+    tasks["sleep"]["stream"] = "own"
+    assert baselines_of([record(tasks, measured)])[0]["wall", ""].sum is None
+
+
 def time(task: dict[str, object], **more: object) -> float | None:
     one = {"schema": 1, "name": "w", "tasks": {"a": task}, **more}
     return roofline(NODE, Workload.model_validate(one), "a")

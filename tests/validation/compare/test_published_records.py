@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from c3sim.spec.record import Record, record_id
+from c3sim.spec.workload import Hold
 
 PUBLISHED = Path(__file__).parents[3] / "validation" / "data" / "published"
 FILES = sorted(PUBLISHED.rglob("*.jsonl"))
@@ -160,16 +161,30 @@ def test_c3_figures_as_cited() -> None:
 
 def test_c3_tiles_as_cited() -> None:
     """tritonBLAS overlap-analysis @70f7484: torch 8192^3 rotating has 1184 tiles of 256x224, 1.660
-    -> 1.966 ms, both with a sleep of 100,000 cycles between the events: 47.6 us at 2.1 GHz.
+    -> 1.966 ms, beside the all-reduce with a sleep of 100,000 cycles between the events: 47.6 us at
+    2.1 GHz.
     """
     (record,) = find("c3_shapes", "GEMM 8192x8192x8192 torch, rotating, beside all-reduce 128 MiB")
     gemm = record.workload.tasks["gemm"]
     assert gemm.macro_tile == (256, 224)
     assert -(-gemm.m // 256) * -(-gemm.n // 224) == 1184
     assert (record.measured.isolated["gemm"], record.measured.tasks["gemm"].time_us) == (
-        1660.0 - 47.6,
-        1966.0 - 47.6,
+        1660.0,
+        1966.0,
     )
+    assert record.workload.host.order == ("reduce", "sleep", "gemm")
+
+
+@pytest.mark.parametrize("suite", ["c3_shapes", "c3_contention", "mi300x_loops"])
+def test_a_gemm_beside_a_collective_sleeps_between_its_events(suite: str) -> None:
+    """100,000 cycles at 2.1 GHz, by a single wave in the GEMM's stream."""
+    for raw in lines(PUBLISHED / "mi300x" / f"{suite}.jsonl"):
+        record = Record.model_validate(raw)
+        sleep, gemm = record.workload.tasks["sleep"], record.workload.tasks["gemm"]
+        assert isinstance(sleep, Hold) and (sleep.workgroups, sleep.waves) == (1, 1)
+        assert sleep.time == pytest.approx(100_000 / 2.1e9, rel=1e-3)
+        assert sleep.stream == gemm.stream
+        assert record.workload.host.order[-2:] == ("sleep", "gemm")
 
 
 def test_masks_give_every_die_its_share() -> None:
