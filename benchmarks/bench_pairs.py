@@ -120,6 +120,14 @@ def layers(what: str) -> Work:
     return lambda: call(STEP)
 
 
+def two_layers() -> Work:
+    """The first run of a step of two layers."""
+    import c3sim
+
+    c3sim.run(PAIR)
+    return lambda: c3sim.run(STEP, set={"layers": 2})
+
+
 def screening() -> Work:
     """The numbers that move a step of 80 layers most, in this process."""
     import c3sim
@@ -188,6 +196,7 @@ COUNTED: dict[str, Callable[[], Work]] = {
     "run, set=new, base": lambda: changed_runs("base", 10),
     "run, set=new, conccl": lambda: changed_runs("conccl", 10),
     "200 tasks": lambda: many_tasks(200),
+    "2 layers": two_layers,
     "8 pieces by engines": lambda: pieces(8),
     "64 GPUs, conccl": lambda: on_gpus("conccl", 64),
 }
@@ -197,19 +206,19 @@ def counts_of(make: Callable[[], Work]) -> dict[str, float]:
     """Simulations, events, calls of functions, and peak MB, each from a work of its own."""
     from c3sim.simulation import runs, simulate
 
-    found, once = {"simulations": 0, "events": 0}, simulate._simulate
+    found, once = {"simulations": 0, "events": 0}, simulate._simulated
 
     def counted(*args: Any) -> Any:
-        run = once(*args)
+        run, turns = once(*args)
         found["simulations"] += 1
         found["events"] += run.events
-        return run
+        return run, turns
 
     work, profile = make(), Profile()
     runs.forget()
-    simulate._simulate = counted
+    simulate._simulated = counted
     profile.runcall(work)
-    simulate._simulate = once
+    simulate._simulated = once
     work = make()
     runs.forget()
     tracemalloc.start()
