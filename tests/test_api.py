@@ -172,3 +172,20 @@ def test_every_name_of_the_package_is_there():
         assert name in dir(c3sim)
     with pytest.raises(AttributeError, match="no attribute 'simulate_all'"):
         c3sim.simulate_all  # noqa: B018
+
+
+def test_notes_on_the_node_are_made_for_who_looks_at_them(monkeypatch):
+    """Once, by whichever of two looks; a loop that reads wall times makes none."""
+    from c3sim import api
+
+    made, remarks = [], api.remarks
+
+    def counted(*args):
+        made.append(args)
+        return remarks(*args)
+
+    monkeypatch.setattr(api, "remarks", counted)
+    result = c3sim.run(PAIR, node="mi300x-8", set={"links.bandwidth": "500 GB/s"})
+    assert result.wall_s > 0.0 and not made
+    assert any("what-if" in note for note in result.notes)
+    assert result.notes == result.notes and len(made) == 1

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -42,6 +42,7 @@ from c3sim.spec.reading.loading import (
     open_workload,
     with_model,
 )
+from c3sim.spec.reading.settings import Settings as Settled
 from c3sim.spec.reading.settings import beyond_the_file, remarks, settings_of
 from c3sim.spec.workload import Workload
 
@@ -215,7 +216,7 @@ def explain(
         if limits:
             found = limits_of(model, target, strategy, watcher, full=full)
             explanation = replace(explanation, limits=found)
-    return replace(explanation, notes=(*notes, *explanation.notes))
+    return replace(explanation, notes=(*notes(), *explanation.notes))
 
 
 def advise(
@@ -392,8 +393,10 @@ def prepare(
 
 def _prepared(
     workload: AnyRun, node: AnyNode | None, set: Settings | None
-) -> tuple[Workload, Node, tuple[str, ...]]:
-    """The models, and notes: what of the node was set, or written, beyond what was checked."""
+) -> tuple[Workload, Node, Callable[[], tuple[str, ...]]]:
+    """The models, and what gives notes, which few look at: what of the node was set, or written,
+    beyond what was checked.
+    """
     if isinstance(workload, str | PathLike):
         name = _name_or_path(workload)
         asked = kept(is_iteration, name)
@@ -417,12 +420,16 @@ def _prepared(
         workload.check_on(target)  # its errors have file and line
     else:
         check_on_node(model, target)
+    return model, target, cache(lambda: _notes(loaded, target, model, settings))
+
+
+def _notes(loaded: LoadedNode, target: Node, model: Workload, settings: Settled) -> tuple[str, ...]:
     notes = [beyond_the_file(loaded, target, model, settings), GRADES.get(target.grade or "", "")]
     notes += remarks(loaded, target, model, settings)
     if loaded.like and target.grade is None and not domains(target.name):
         base = next(iter(dict.fromkeys(loaded.like.values())))
         notes.append(f"{target.name} is like {base}; no measurement here checks where it differs")
-    return model, target, tuple(note for note in notes if note)
+    return tuple(note for note in notes if note)
 
 
 #: What a node says of itself, by its grade, where its numbers were not measured here.
@@ -437,7 +444,9 @@ def _of_file(loaded: LoadedWorkload | LoadedIteration) -> Workload | Iteration:
     return loaded.workload if isinstance(loaded, LoadedWorkload) else loaded.iteration
 
 
-def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) -> Result:
+def _noted(
+    result: Result, notes: Callable[[], tuple[str, ...]], model: Workload, target: Node
+) -> Result:
     """*result* with more *notes*, and with how it is repeated."""
     again = Again(
         partial(_evaluate, model, target, result.strategy, trace=True),
@@ -445,7 +454,7 @@ def _noted(result: Result, notes: Sequence[str], model: Workload, target: Node) 
     )
     return replace(
         result,
-        notes=later(lambda: (*result.notes, *notes)),
+        notes=later(lambda: (*result.notes, *notes())),
         trust=later(lambda: result.trust),
         again=again,
     )
