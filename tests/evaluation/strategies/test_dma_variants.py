@@ -150,7 +150,11 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
             key = Variant(task.variant or "pcpy", task.engines, given.host.prelaunched).name
         return TaskRun(ready=0.0, start=0.0, end=1e-6 * times.get(key, 1000.0), detail={})
 
+    def each_isolated(node: Node, given: Workload, tasks: list[str]) -> dict[str, TaskRun]:
+        return {name: isolated(node, given, name) for name in tasks}
+
     monkeypatch.setattr(dma_variants, "isolated", isolated)
+    monkeypatch.setattr(dma_variants, "each_isolated", each_isolated)
     return times
 
 
