@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,8 +17,6 @@ from c3sim.cli.probe import Arch, Binary, BuildDir, CompilerKind, probe, probe_p
 if TYPE_CHECKING:
     from c3sim.validation.probing.plan import Plan, Step
     from c3sim.validation.probing.step import Outcome, Setting
-
-COMMENT = 80  #: columns of what a dry run says of a step
 
 
 @probe.command("run", short_help="Run a plan, or some of its steps.")
@@ -114,6 +111,7 @@ def run(
 
 def _dry(plan: Plan, steps: list[Step], setting: Setting, as_json: bool) -> None:
     """Print the commands of the *steps*, and as comments what each would tell."""
+    from c3sim.validation.probing.meaning import in_lines
     from c3sim.validation.probing.step import command_of
 
     commands = [command_of(step, setting) for step in steps]
@@ -130,7 +128,7 @@ def _dry(plan: Plan, steps: list[Step], setting: Setting, as_json: bool) -> None
         return
     for step, command in zip(steps, commands, strict=True):
         for text in (f"{step.name}: {step.what}", f"would mean: {step.means}") * bool(step.means):
-            typer.echo(fill(text, COMMENT, initial_indent="# ", subsequent_indent="#   "))
+            typer.echo(in_lines(text, "# "))
         typer.echo(shlex.join(command))
     if plan.send:
         from c3sim.validation.probing.recorded import bundle_path

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median, stdev
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from c3sim.kit.layout import add_row, make_table, show, stack
+from c3sim.kit.layout import show, stack
 
 from .recorded import ratios
 from .step import Outcome
@@ -16,6 +17,7 @@ from .step import Outcome
 if TYPE_CHECKING:
     from rich.console import Console
 
+COLUMNS = 80
 Found = dict[str, dict[str, float]]  # step -> metric -> median of measured over predicted
 
 
@@ -73,16 +75,22 @@ def means_dict(outcomes: Sequence[Outcome], found: Found) -> list[dict[str, Any]
     ]
 
 
+def in_lines(text: str, begin: str) -> str:
+    """*text* in lines of a narrow terminal, each behind *begin*."""
+    return fill(text, COLUMNS, initial_indent=begin, subsequent_indent=begin + "  ")
+
+
 def print_meaning(
     outcomes: Sequence[Outcome], found: Found, sent: Path, console: Console | None = None
 ) -> None:
-    """A row per step that says what it means; the file to send."""
-    table = make_table(
-        ["step", "measured / predicted, spreads", "what it would mean for the model"], []
-    )
+    """Of each step that means something what was found, and what that would mean; the file to
+    send.
+    """
+    told = []
     for each in outcomes:
         if each.step.means:
             medians = found.get(each.step.name, {})
-            said = "\n".join(f"{metric} {ratio:.3f}" for metric, ratio in medians.items())
-            add_row(table, each.step.name, said or "-", each.step.means)
-    show(stack("medians by step", table, f"to send: {sent}"), console)
+            said = ", ".join(f"{metric} {ratio:.3f}" for metric, ratio in medians.items())
+            told.append(f"{each.step.name}: {said or 'not measured'}")
+            told.append(in_lines(f"would mean: {each.step.means}", "  "))
+    show(stack("measured / predicted, spreads: medians", *told, f"to send: {sent}"), console)

@@ -47,7 +47,8 @@ def test_a_recorded_log_goes_the_whole_way(here: Path) -> None:
     """Records are checked and kept, set beside the model, and packed; no compiler, no GPU."""
     found = run("there", "out")
     assert found.exit_code == 0, found.stderr
-    assert "slower than predicted: links" in found.stdout
+    assert f"{STEP}: isolated_collective " in found.stdout
+    assert "\n  would mean: slower than predicted: links\n" in found.stdout
     assert "to send: out/first.zip" in found.stdout
     with zipfile.ZipFile("out/first.zip") as sent:
         assert sorted(sent.namelist()) == [f"{STEP}.jsonl", f"{STEP}.log", "machine.json"]
