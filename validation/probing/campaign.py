@@ -18,6 +18,7 @@ from c3sim.kit.text import size
 
 from .clocks import core_clock
 from .plan import Plan, Step
+from .recorded import recall
 from .step import Outcome, Setting, run_step, written_by
 
 if TYPE_CHECKING:
@@ -84,7 +85,11 @@ def run_steps(
 
 
 def _at_its_clock(step: Step, setting: Setting, watcher: Watcher) -> Outcome:
-    """Run *step* at the core clock that it asks for; skipped where that cannot be set."""
+    """Run *step* at the core clock that it asks for; skipped where that cannot be set, or where an
+    earlier run did not come to it.
+    """
+    if setting.recorded is not None and recall(setting.recorded, f"{step.name}.jsonl") is None:
+        return Outcome(step=step, result="skipped", message="not in the earlier run")
     mhz = None if setting.recorded is not None else step.core_clock_mhz
     if mhz is not None and not setting.set_clocks:
         reason = f"runs at {mhz} MHz; needs --set-clocks, and the right to set clocks"

@@ -82,6 +82,18 @@ def test_who_gets_the_file_sees_the_same(here: Path) -> None:
     assert all(0.5 < ratio < 2 for ratio in ratios.values()) and ratios
 
 
+def test_a_step_that_the_earlier_run_left_out_is_skipped(here: Path) -> None:
+    """As those are that need a clock which nobody may set."""
+    plan = json.loads(Path("plan.yaml").read_text())
+    plan["steps"].append({**plan["steps"][0], "name": "left_out"})
+    Path("plan.yaml").write_text(json.dumps(plan))
+    found = run("there", "out", "--json")
+    assert found.exit_code == 0
+    steps = json.loads(found.stdout)["steps"]
+    assert [each["result"] for each in steps] == ["ok", "skipped"]
+    assert steps[1]["message"] == "not in the earlier run"
+
+
 def test_what_is_not_there_is_said_in_one_line(here: Path) -> None:
     found = run("nowhere.zip", "out")
     assert found.exit_code == 2 and "a folder or a .zip" in found.stderr
