@@ -49,12 +49,15 @@ lesson.show(axes, "One queue makes one of them quicker, and the other one slower
 #   With a queue each, which one a GPU takes up first is open. On some rank the product comes first
 #   and fills the GPU; there the all-gather waits for room, and those of *all* ranks wait for it.
 #   One queue makes the order of launches that of starts.
-# - **FSDP.** The all-gather of a later layer is launched early, so that it may run ahead. It waits
-#   in its stream for the reduce-scatter before it. In a queue of its own that harms nobody. In the
-#   only queue it stands in front of the layer that could compute now.
-# - So one queue is good where the launch order is the order that you want, and bad where something
-#   was launched early *because* it may wait. Two queues, one for products and one for collectives,
-#   give the step in shards all that eight give.
+# - **FSDP.** In the forward pass the host launches the all-gather of a layer behind the kernels of
+#   the layer before it. In a queue of its own it runs beside them, since the host is ahead. In the
+#   only queue it begins when they have all begun, and the next layer waits for the whole of it. In
+#   the backward pass it is launched early, waits in its stream for the reduce-scatter before it,
+#   and stands in front of a layer that could compute.
+# - So one queue is good where the launch order is the order that you want, and bad where a stream
+#   was made so that something may pass. `parallel.forward_prefetch=true` launches forward gathers
+#   early, which gives half of the loss back. With two queues the copy of a shard into its buffer
+#   stands in that of the products; three give the step in shards all that eight give.
 
 # %% [markdown]
 # ## Measured
@@ -68,7 +71,8 @@ for connections, waited in behind_two_kernels().items():
     print(f"{connections:>2} connections: measured {waited:5.1f} us until it had begun")
 
 # %% [markdown]
-# Whole steps of several GPUs with one connection were not measured here.
+# Steps in shards on two H200: one connection costs 5 to 6 % of a training step of four layers, and
+# 11 % of a forward pass of six; the model says 3 and 9.
 #
 # ## Exercise
 

@@ -150,8 +150,8 @@ def queues() -> str:
     step = 100 * (sharded(1) / sharded(8) - 1)
     return (
         f"The order of launches becomes that of starts: no rank's product keeps the gather of all"
-        f" waiting, {pair:.0f} % less. In shards a gather that waits for a reduce-scatter stands in"
-        f" front of the layer that could compute: {step:.0f} % more."
+        f" waiting, {pair:.0f} % less. In shards a gather stands behind the layer that should hide"
+        f" it, or in front of one that could compute: {step:.0f} % more."
     )
 
 

@@ -247,11 +247,12 @@ EXERCISES = {
         within=0.03,
         hints=(
             "sharded(2) is the step with two queues.",
-            "Products must not stand behind a gather that waits. What else is there?",
+            "Copies into gathers' buffers have a stream too. What must not stand behind products?",
         ),
-        why="One for products and one for collectives: no gather stands in front of a layer then.",
+        why="One for products, one for collectives, one for the copies before them.",
         mistakes={
-            "in one queue a gather that waits holds the next layer up.": (1,),
+            "in one queue a gather stands behind the layer that should hide it.": (1,),
+            "a gather waits for its copy, which stands behind the layer then.": (2,),
             "that is all of CUDA's. Would fewer do?": (8,),
         },
     ),

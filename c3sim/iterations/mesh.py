@@ -177,7 +177,8 @@ def _of_layout(layout: Layout, ranks: int, *, training: bool) -> Mesh:
         raise InputError(f"got {layout.ep}, which does not divide {names}, {around}", "parallel.ep")
     shards = sharded and sizes["dp_shard"] * layout.cp > 1
     reshard = layout.pp == 1 if layout.reshard is None else layout.reshard
-    how = {"prefetch": layout.prefetch, "reshard": reshard, "pieces": layout.pieces}
+    how = {"prefetch": layout.prefetch, "forward_prefetch": layout.forward_prefetch}
+    how |= {"reshard": reshard, "pieces": layout.pieces}
     buckets = training and not shards and sizes["dp_replicate"] * layout.cp > 1
     return Mesh(
         ranks=ranks,

@@ -125,7 +125,8 @@ class Shards(Replicas):
     def before(self, builder: Builder, index: int, *, backward: bool) -> None:
         if not self._is_layer(index) or (backward and not self.fsdp.reshard):
             return
-        ahead = min(self.fsdp.prefetch, len(self.order))
+        explicit = backward or self.fsdp.forward_prefetch  # else gathers are launched in turn
+        ahead = min(self.fsdp.prefetch, len(self.order)) if explicit else 0
         step = -1 if backward else 1
         self._gather(builder, index, backward=backward)
         self._copy_out(builder, index, backward=backward)

@@ -45,6 +45,9 @@ class Fsdp(Spec):
     kind: Literal["fsdp"]
     prefetch: int = Field(1, ge=0)
     """layers that are gathered ahead of the one that runs"""
+    forward_prefetch: bool = False
+    """true: in the forward pass too the host launches these gathers before the layer that runs, as
+    in the backward pass; false: behind it, which is ahead as long as the host is"""
     reshard: bool = True
     """true: weights are freed after the forward pass, and gathered again for the backward one"""
     pieces: Literal[1, 2] = 1

@@ -65,6 +65,8 @@ class Layout(Spec):
     else 1. Without a pipeline gradients are accumulated"""
     prefetch: int = Field(1, ge=0)
     """dp_shard: layers that are gathered ahead of the one that runs"""
+    forward_prefetch: bool = False
+    """dp_shard: true: the host launches them before the layer that runs in the forward pass too"""
     reshard: bool | None = None
     """dp_shard: whether weights are freed after the forward pass; left out: not in a pipeline"""
     pieces: Literal[1, 2] = 1

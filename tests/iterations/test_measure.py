@@ -78,7 +78,8 @@ def test_times_add_up() -> None:
     """The wall is computation alone, what contention adds to it, and exposed communication. Seven
     pauses of 2 us between kernels, which computation alone has too, are full of communication here.
     """
-    found = result(layers=6, parallel={"kind": "fsdp"}, batch=2, phase="forward")
+    early = {"kind": "fsdp", "forward_prefetch": True}
+    found = result(layers=6, parallel=early, batch=2, phase="forward")
     overlap, communication = found.overlap, found.overlap.classes["communication"]
     parts = found.compute_s + overlap.stretched_s + overlap.exposed_s
     assert found.wall_s == pytest.approx(parts, abs=7 * 2e-6)

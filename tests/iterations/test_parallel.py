@@ -85,13 +85,17 @@ def test_fsdp_gathers_each_layer_twice_and_scatters_once() -> None:
     assert sum(t.op == "all_gather" for t in kept.values()) == 4
 
 
-def test_prefetch_launches_a_gather_ahead_of_the_layer_before() -> None:
-    """With none, the gather of layer 2 waits for the end of layer 1."""
-    for prefetch, ahead in ((0, False), (1, True), (2, True)):
-        found = built(4, parallel={"kind": "fsdp", "prefetch": prefetch}, head=False)
-        order = list(found.workload.tasks)
+def test_forward_gathers_are_launched_behind_the_layer_before() -> None:
+    """As PyTorch's fully_shard does, which launches them before it in the backward pass only;
+    a gather waits for the copy-out before it alone, or with no prefetch for the layer.
+    """
+    for prefetch, explicit in ((0, False), (1, False), (2, False), (1, True), (2, True)):
+        shards = {"kind": "fsdp", "prefetch": prefetch, "forward_prefetch": explicit}
+        order = list(built(4, parallel=shards, head=False).workload.tasks)
         gather, layer = order.index("gather-2-gather"), order.index("forward1-norm1")
-        assert (gather < layer) == ahead
+        assert (gather < layer) == explicit
+        gather, layer = order.index("again-1-gather"), order.index("backward2-down-input")
+        assert (gather < layer) == (prefetch > 0)
     tasks = built(4, parallel={"kind": "fsdp", "prefetch": 0}, head=False).workload.tasks
     assert tasks["gather-2-copy-in"].after == ("forward1-add2",)
     tasks = built(4, parallel={"kind": "fsdp"}, head=False).workload.tasks

@@ -212,7 +212,7 @@ class Mesh:
         )
         model = Model(case.sizes, layers, case.about["head"], case.part, case.part > 1, among)
         replicas, shards = self.parallel.get("dp_replicate", 1), self.parallel.get("dp_shard", 1)
-        if case.phase != "training" or replicas * shards == 1:
+        if case.phase not in ("training", "forward") or replicas * shards == 1:
             return model
         if shards == 1:
             bucket = self.parallel["bucket_mib"]
@@ -224,6 +224,9 @@ class Mesh:
         for layer in model.layers:
             fully_shard(layer, mesh=sharded, ignored_params=kept or None)
         fully_shard(model, mesh=sharded, ignored_params=kept or None)
+        if self.parallel.get("forward_prefetch"):
+            for layer, following in pairwise(model.layers):
+                layer.set_modules_to_forward_prefetch([following])
         return model
 
     def piped(self) -> Call:
