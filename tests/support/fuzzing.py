@@ -226,8 +226,8 @@ def _spoil(chance: random.Random, tree: object) -> None:
         del container[key]
     elif isinstance(container, dict):
         container[str(chance.choice(HOSTILE))[:5000]] = container.pop(key)
-    else:  # not twice 3,000-fold: a thousand million entries are no file
-        container *= chance.choice((0, 2, 3000 if len(container) < 1000 else 2))
+    else:  # a thousand million entries are no file, and twice 3,000-fold gives them
+        container *= chance.choice((0, 2, 3000 if len(places) < 1000 else 2))
 
 
 def _walk(chance: random.Random, tree: object) -> tuple[dict | list, object]:
