@@ -60,4 +60,4 @@ def room_of_one(parts: Operators, key: float) -> dict[str, Any]:
     if one is None:
         return {}
     claim = {"threads": one.threads, "registers": one.registers, "lds": one.lds}
-    return {**claim, "loads": one.keys * key, "memory_efficiency": one.memory_efficiency}
+    return {**claim, "loads": one.key_block * key, "memory_efficiency": one.memory_efficiency}

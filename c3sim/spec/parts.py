@@ -234,8 +234,8 @@ class AttentionOfOne(Hardware):
     """of a thread"""
     lds: Bytes
     """of a workgroup"""
-    keys: Count
-    """in a block; a workgroup has a block of keys and one of values under way"""
+    key_block: Count
+    """keys of a block; a workgroup has a block of keys and one of values under way"""
     memory_efficiency: Efficiency
     """part of what memory gives that it reaches"""
 
