@@ -48,7 +48,7 @@ TRUST = (
     "**In loops, as frameworks run them** (a process per GPU, PyTorch, NCCL, two H200), wall times"
     " are off by {h200-2 loops wall}, the plain sum by {h200-2 loops wall sum}. Three plans were"
     " predicted blind: {loops-1}; {loops-2}; by today's model {loops-3}. Loops on four"
-    " GPUs and on MI300X have not been compared.",
+    " GPUs have not been compared.",
     "**Published runs on eight MI300X**: GEMM slowdowns {mi300x-8 others gemm},"
     " {mi300x-8 others wall count} wall times {mi300x-8 others wall}. Given measured isolated"
     " times, a constant learnt from the other rows has {mi300x-8 others wall constant} of these,"
