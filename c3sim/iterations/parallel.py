@@ -125,7 +125,7 @@ class Shards(Replicas):
     def before(self, builder: Builder, index: int, *, backward: bool) -> None:
         if not self._is_layer(index) or (backward and not self.fsdp.reshard):
             return
-        explicit = backward or self.fsdp.forward_prefetch  # else gathers are launched in turn
+        explicit = backward or self.fsdp.forward_prefetch  # else each in its turn
         ahead = min(self.fsdp.prefetch, len(self.order)) if explicit else 0
         step = -1 if backward else 1
         self._gather(builder, index, backward=backward)

@@ -15,9 +15,8 @@ bytes, a cycle each. A kernel that stores has both ways to go,
 cycles; the requests of one that only loads leave as answers come in. Stores are posted: they wait
 for nothing but their way out, and under load only R is longer (models/memory.py). Where threads ask
 for more than there are lines, stores stand in one queue behind loads that wait for a line: then all
-of it is longer. Memory takes
-no more loads than those of all units at r: kernels on all of them read as fast with few lines as
-with all, and are as slow beside others.
+of it is longer. Memory takes no more loads than those of all units at r: kernels on all of them
+read as fast with few lines as with all, and are as slow beside others.
 """
 
 from __future__ import annotations

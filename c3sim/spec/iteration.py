@@ -46,8 +46,8 @@ class Fsdp(Spec):
     prefetch: int = Field(1, ge=0)
     """layers that are gathered ahead of the one that runs"""
     forward_prefetch: bool = False
-    """true: in the forward pass too the host launches these gathers before the layer that runs, as
-    in the backward pass; false: behind it, which is ahead as long as the host is"""
+    """true: the host launches the gather of a layer in front of the kernels of the layer before it
+    in the forward pass too, as in the backward pass; false: behind them"""
     reshard: bool = True
     """true: weights are freed after the forward pass, and gathered again for the backward one"""
     pieces: Literal[1, 2] = 1

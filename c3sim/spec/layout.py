@@ -66,7 +66,8 @@ class Layout(Spec):
     prefetch: int = Field(1, ge=0)
     """dp_shard: layers that are gathered ahead of the one that runs"""
     forward_prefetch: bool = False
-    """dp_shard: true: the host launches them before the layer that runs in the forward pass too"""
+    """dp_shard: whether the host launches the gather of a layer in front of the kernels of the
+    layer before it in the forward pass too"""
     reshard: bool | None = None
     """dp_shard: whether weights are freed after the forward pass; left out: not in a pipeline"""
     pieces: Literal[1, 2] = 1
