@@ -228,15 +228,18 @@ def advise(
     agree: Callable[[Effort], None] | None = None,
 ) -> Advices:
     """Channels, engines, order, priority, queues, pieces and prefetch, each tried alone and the
-    good ones together: what each gains, with its band.
+    good ones together: what each gains, with its band. Numbers in *set* are not drawn.
     """
     from c3sim.experiments.advice import advise as ask
+    from c3sim.spec.reading.paths import canonical
 
     model, target, _ = _prepared(workload, node, set)
     opened = _opened(model.node if node is None else node)
     known = opened.provenance if isinstance(opened, LoadedNode) else {}
+    held = LoadedNode(node=target, provenance=known)
+    but = {canonical(path) for path in settings_of(set)}
     with heard(progress, progress_bar) as watcher:
-        return ask(model, LoadedNode(node=target, provenance=known), tell=watcher, agree=agree)
+        return ask(model, held, but=but, tell=watcher, agree=agree)
 
 
 def diff(

@@ -114,8 +114,8 @@ _BATCHES = 8  # for each worker at least, so that all end at about the same time
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Workers that do the work: *jobs* processes (None: all cores from *worth* items on; -1: all
-    cores), at a Dask *scheduler*.
+    """Workers that do the work: *jobs* processes (None: all cores, *most* of them at most, from
+    *worth* items on; -1: all cores), at a Dask *scheduler*.
 
     *agree* is told what is ahead before work begins, and raises where that is too much. Raises
     InputError for a scheduler without Dask.
@@ -126,6 +126,7 @@ class Workers:
     scheduler: str | None = None
     agree: Callable[[Effort], None] | None = None
     worth: int = WORTH_IT
+    most: int | None = None
 
     def __post_init__(self) -> None:
         if self.scheduler and self.backend == "loky":
@@ -154,7 +155,8 @@ class Workers:
             return 1
         from joblib import cpu_count
 
-        return int(cpu_count())
+        cores = int(cpu_count())
+        return cores if self.jobs is not None or self.most is None else min(cores, self.most)
 
 
 def in_batches(

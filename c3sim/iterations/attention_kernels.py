@@ -48,8 +48,16 @@ def room_of_tiles(gpu: Gpu, parts: Operators, tiles: int) -> dict[str, Any]:
     room, units = parts.attention_room, gpu.compute_unit_count
     if room is None or tiles <= units:
         return {"workgroups": tiles, "per_unit": 1}
-    claim = {"threads": room.threads, "registers": room.registers, "lds": room.lds}
+    registers = min(room.registers, _registers_at_most(gpu, room.threads))
+    claim = {"threads": room.threads, "registers": registers, "lds": room.lds}
     return {"workgroups": units, "tiles": tiles, **claim}
+
+
+def _registers_at_most(gpu: Gpu, threads: int) -> int:
+    """Registers of a thread where so many *threads* have a unit's all, allocated by eights."""
+    units = gpu.compute_units
+    waves = -(-threads // units.wave_lanes)
+    return units.registers // waves // 8 * 8
 
 
 def room_of_one(parts: Operators, key: float) -> dict[str, Any]:

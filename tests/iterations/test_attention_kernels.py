@@ -25,6 +25,17 @@ def test_workgroups_stay_on_h200_and_a_wave_has_room_beside_each() -> None:
     assert room_of_tiles(MI300X, MI300X.operators, 1000) == {"workgroups": 1000, "per_unit": 1}
 
 
+def test_threads_and_registers_drawn_apart_fit_a_unit_together() -> None:
+    """512 threads of 65536 registers have 128 each, whatever was drawn; 256 have what is said."""
+    parts = H200.operators
+    assert parts and parts.attention_room
+    for threads, registers in ((512, 128), (256, 232), (384, 168)):
+        update = {"threads": threads, "registers": 232}
+        drawn = parts.attention_room.model_copy(update=update)
+        said = room_of_tiles(H200, parts.model_copy(update={"attention_room": drawn}), 1000)
+        assert said["registers"] == registers
+
+
 def test_one_token_has_blocks_of_keys_and_values_under_way() -> None:
     """128 keys of 128 numbers of 16 bit, and as many values."""
     assert H200.operators and MI300X.operators

@@ -20,13 +20,22 @@ def advice_table(found: Advices) -> Any:
         verdict = "take it" if each.good else "leave it"
         wall = f"{1e3 * each.wall_s:.3f}"
         add_row(table, each.knob, verdict, f"{100 * each.gain:.1f}", _band(each), wall)
-    lines = [f"as it is: {1e3 * found.wall_s:.3f} ms; bands of {found.draws} common draws"]
+    lines = [f"as it is: {1e3 * found.wall_s:.3f} ms{_draws(every)}"]
     lines += [f"{each.knob}: {each.setting}" for each in every]
     lines += [f"{each.knob} costs: {each.cost}" for each in found.each if each.good]
     if not any(each.good for each in every):
         lines.append("leave it as it is: no gain is sure")
     lines += [f"not tried: {name}: {why}" for name, why in found.left_out.items()]
     return stack(f"{found.workload} on {found.node}", table, *lines)
+
+
+def _draws(every: list[Advice]) -> str:
+    """What bands are made of: draws that no other need follow are left out."""
+    counts = sorted({each.draws for each in every if each.draws})
+    if not counts:
+        return ""
+    several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"; bands: this machine and {several} draws of what is uncertain, common to both runs"
 
 
 def _band(each: Advice) -> str:
