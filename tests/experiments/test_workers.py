@@ -30,6 +30,13 @@ def test_the_number_of_workers_changes_no_byte(whole, tmp_path, jobs):
     ).read_bytes()
 
 
+def test_a_machine_of_many_cores_starts_no_more_processes_than_pay(monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 96)
+    few = Workers(worth=10, most=8)
+    assert (few.count(9), few.count(10), Workers(worth=10).count(10)) == (1, 8, 96)
+    assert Workers(jobs=-1, most=8).count(1) == 96  # who asks for all gets them
+
+
 def test_a_dask_cluster_gives_the_same_bytes(whole, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
