@@ -21,16 +21,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from hashlib import blake2b
 from pathlib import Path
-from time import perf_counter, time
-from typing import Any
+from time import perf_counter, process_time, time
+from typing import IO, Any
 
 HELD = "c3sim: interrupted; {done} pieces of work are kept, the same command goes on"
 BEGUN = "c3sim: interrupted; parts of the first pieces of work are kept, the same command goes on"
 NOTHING = "c3sim: interrupted; nothing was done yet"
 EVERY = 1.0  # seconds between two writes of one list
+FLUSHED = 0.2  # seconds of simulations that a process which ends at once may lose
 LARGEST = 0.05  # share of the time that writes may take
 LONG = 1.0  # seconds of a command without which its simulations are not worth keeping
-WORTH = 0.005  # seconds of a simulation; a name and a write take less than a millisecond
+WORTH = 0.005  # seconds of the processor in a simulation; a name and a write take 0.3 ms
 MOST_BYTES = 2**28  # of simulations that one process keeps
 OLD = 30 * 86400.0  # seconds until what nobody went on with is removed
 
@@ -61,6 +62,8 @@ class Simulations:
     def __init__(self, name: str) -> None:
         self.name, self.begun, self.written = name, perf_counter(), 0
         self.own = folder() / f"{name}-{os.getpid()}.simulations"
+        self.file: IO[bytes] | None = None  # it is open from the first write on
+        self.flushed = self.begun
         self.found: dict[bytes, bytes] = {}
         for path in self.files():
             with suppress(Exception), path.open("rb") as file:  # the last one may be cut off
@@ -78,24 +81,34 @@ class Simulations:
         """
         if self.found and (result := self.found.get(name())) is not None:
             return pickle.loads(result)
-        begun = perf_counter()
+        begun = process_time()
         made = work()
-        now = perf_counter()
-        if now - begun > WORTH and now - self.begun > LONG and self.written < MOST_BYTES:
+        worth = process_time() - begun > WORTH and perf_counter() - self.begun > LONG
+        if worth and self.written < MOST_BYTES:
             with suppress(OSError):  # of a full disk, or a folder that nobody may write
                 self._write(name(), pickle.dumps(made))
         return made
 
     def _write(self, key: bytes, result: bytes) -> None:
-        self.own.parent.mkdir(parents=True, exist_ok=True)
-        with self.own.open("ab" if self.written else "wb") as file:
-            if not self.written:
-                pickle.dump(_code(), file)
-            pickle.dump((key, result), file)
+        if self.file is None:
+            self.own.parent.mkdir(parents=True, exist_ok=True)
+            self.file = self.own.open("wb")
+            pickle.dump(_code(), self.file)
+        pickle.dump((key, result), self.file)
         self.written += len(result)
+        if (now := perf_counter()) - self.flushed > FLUSHED:  # the process may end at any time
+            self.file.flush()
+            self.flushed = now
+
+    def close(self) -> None:
+        """Have everything in the file."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
     def forget(self, every: bool) -> None:
         """Remove what was written: *every* file of the command, or that of this process."""
+        self.close()
         for path in self.files() if every else (self.own,):
             path.unlink(missing_ok=True)
         self.written = 0
@@ -125,6 +138,7 @@ class Works:
 
     def keep(self) -> str:
         """Write everything; returns the line that says so."""
+        self.simulations.close()
         done = sum(map(len, self.found.values()))
         for path in folder().glob("*"):
             if path.stat().st_mtime < self.begun - OLD:

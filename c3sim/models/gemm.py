@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 from c3sim.models.caches import PARTIAL_BYTES
 from c3sim.models.gemm_choices import Choice, choices
+from c3sim.models.latest import OfLatest
 from c3sim.models.links import soft_minimum
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.libraries import GemmLibrary
@@ -136,6 +137,19 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
     Raises KeyError for an unknown library (checked on input). *task.macro_tile* and *task.schedule*
     override.
     """
+    of_gpu = _plans.of(gpu)
+    sides, how = (task.m, task.n, task.k, task.batch), (task.library, task.schedule)
+    key = *sides, *how, task.dtype, task.rows, task.macro_tile
+    plan = of_gpu.get(key)
+    if plan is None:
+        plan = of_gpu[key] = _planned(gpu, task)
+    return plan
+
+
+_plans: OfLatest[GemmPlan] = OfLatest()  # by GPU
+
+
+def _planned(gpu: Gpu, task: Gemm) -> GemmPlan:
     element = DTYPE_BYTES[task.dtype]
     shape = _Shape(task.m, task.n, task.k, task.batch, element, task.rows)
     machine, library = _machine(gpu, task), gpu.gemm_library(task.library)

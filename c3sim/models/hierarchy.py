@@ -46,6 +46,7 @@ from c3sim.models.collective import (
 )
 from c3sim.models.collective_counts import ALGORITHMS, SHOTS
 from c3sim.models.groups import group_of, span_of
+from c3sim.models.latest import OfLatest
 from c3sim.models.network import network
 from c3sim.models.phase import Level, PhasePlan
 from c3sim.spec.hardware import Node
@@ -122,19 +123,16 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
     return min(plans, key=lambda plan: plan.estimate)
 
 
-class Plans:
-    """Plans of collectives on *node*; those of equal pieces are worked out once."""
+def collective_plan(node: Node, task: Collective) -> CollectivePlan:
+    """Plan of *task* as :func:`plan_collective` makes it; that of equal pieces is made once."""
+    of_node, like = _known.of(node), task.at_any_time()
+    plan = of_node.get(like)
+    if plan is None:
+        plan = of_node[like] = plan_collective(node, task)
+    return plan
 
-    def __init__(self, node: Node):
-        self.node = node
-        self._known: dict[Collective, CollectivePlan] = {}
 
-    def of(self, task: Collective) -> CollectivePlan:
-        """Plan of *task* as :func:`plan_collective` makes it, kept."""
-        like = task.at_any_time()
-        if like not in self._known:
-            self._known[like] = plan_collective(self.node, task)
-        return self._known[like]
+_known: OfLatest[CollectivePlan] = OfLatest()  # by node
 
 
 def _on_rails(node: Node, task: Collective) -> CollectivePlan:

@@ -19,7 +19,6 @@ from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Rate
 from c3sim.models.cache_lines import CacheUse, Lines, lines_of
-from c3sim.models.hierarchy import Plans
 from c3sim.models.tile_order import Groups
 from c3sim.processes.kernels.dealing import Mask
 from c3sim.processes.kernels.dispatcher import Dispatcher
@@ -96,11 +95,7 @@ class Scene:
 
     node: Node
     workload: Workload
-    collectives: Plans = field(init=False)
     _masks: dict[str, Mask] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "collectives", Plans(self.node))
 
     @cached_property
     def profile(self) -> HostProfile | None:

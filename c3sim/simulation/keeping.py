@@ -42,8 +42,19 @@ def found_or_made(
         return make()
 
     def name() -> bytes:
-        texts = (node.model_dump_json(), workload.model_dump_json(), repr(how))
+        texts = (_text(node), workload.model_dump_json(), repr(how))
         return blake2b("\0".join(texts).encode(), digest_size=16).digest()
 
     found: Found = _keepers[-1](name, make)
     return found
+
+
+def _text(node: Node) -> str:
+    """Text of *node*, whose making takes longer than that of all the rest; many runs are of one."""
+    global _written
+    if _written is None or _written[0] is not node:
+        _written = node, node.model_dump_json()
+    return _written[1]
+
+
+_written: tuple[Node, str] | None = None  # the node that was asked for last, and its text

@@ -75,6 +75,8 @@ class TaskBase(Spec):
 
     def at_any_time(self) -> Self:
         """Task without its predecessors, in which pieces of equal work differ."""
+        if not (self.after or self.launch_after):
+            return self
         return self.model_copy(update={"after": (), "launch_after": ()})
 
 

@@ -19,7 +19,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.collective import channels_of
 from c3sim.models.groups import group_of, ranks_in, span_of
-from c3sim.models.hierarchy import CollectivePlan
+from c3sim.models.hierarchy import CollectivePlan, collective_plan
 from c3sim.models.network import mirrored
 from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.processes.channels import Channels, HeldWorkgroups
@@ -93,7 +93,7 @@ class CollectiveKind(EngineKind[Collective]):
         self, placed: dict[str, Any], task: Collective, scene: Scene
     ) -> Planned[Collective]:
         node, mask = scene.node, scene.mask(task.stream)
-        plan, library = scene.collectives.of(task), node.collective_library(task.backend)
+        plan, library = collective_plan(node, task), node.collective_library(task.backend)
         placed["call_time"] = _call_time(task, scene)
         groups = library.channels.workgroups(plan.channels)
         size = usable_cluster(node.gpu, mask, groups, library.channels.cluster)

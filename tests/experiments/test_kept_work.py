@@ -19,6 +19,7 @@ from c3sim.experiments.kept import (
     resuming,
 )
 from c3sim.simulation import simulate as module
+from c3sim.simulation.keeping import kept_by
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import forget, of_one_node, run_once
 from c3sim.simulation.simulate import simulate
@@ -149,3 +150,42 @@ def test_a_piece_that_is_not_done_goes_on_at_its_next_simulation(
     ends = command("a")
     assert begun == [30e9] and list(folder().iterdir()) == []
     assert command("b") == ends and len(begun) == 4
+
+
+def test_a_node_is_written_out_once_for_the_names_of_its_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two workloads on one node: two names; its text, most of the work of a name, is made once."""
+    node, written = load_hardware("teaching-4").node.model_copy(), []
+    text = Node.model_dump_json
+
+    def counted(self: Node, **how: Any) -> str:
+        written.append(self)
+        return text(self, **how)
+
+    monkeypatch.setattr(Node, "model_dump_json", counted)
+    workload, names = load_workload("gemm-beside-all-gather"), []
+
+    def keeper(name: Any, work: Any) -> Any:
+        names.append(name())
+        return work()
+
+    with kept_by(keeper):
+        simulate(node, workload)
+        simulate(node, workload, energy=True)
+    assert len({*names}) == 2 and written == [node]
+
+
+def test_what_is_kept_need_not_be_in_its_file_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Writes are held back for a moment, as each costs as much as a short run; closing has all."""
+    monkeypatch.setattr(kept, "LONG", 0.0)
+    monkeypatch.setattr(kept, "WORTH", -1.0)
+    monkeypatch.setattr(kept, "FLUSHED", 3600.0)
+    works = Simulations("held")
+    assert [works(lambda: b"a", lambda: 1), works(lambda: b"b", lambda: 2)] == [1, 2]
+    assert Simulations("held").found == {}
+    works.close()
+    again = Simulations("held")
+    assert again(lambda: b"b", lambda: 3) == 2

@@ -17,7 +17,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.models.gemm import plan_gemm
-from c3sim.models.hierarchy import plan_collective
+from c3sim.models.hierarchy import collective_plan
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
 from c3sim.tasks.plan import kind_of, plan
@@ -228,7 +228,7 @@ def reserved(workload: Workload, node: Node, count: int) -> Workload:
     for name in names:
         task = collective_of(workload, name)
         most = count * node.collective_library(task.backend).channels.channels_per_unit
-        if plan_collective(node, task).channels > most:
+        if collective_plan(node, task).channels > most:
             changes[name] = {"channels": most}
     compute = streams_of(workload, compute_tasks(workload))
     parted = masked(workload, compute, _mask(0, units - count))
