@@ -24,8 +24,8 @@ from c3sim.evaluation.strategies.table import (
 )
 from c3sim.iterations.build import build, plan
 from c3sim.iterations.measure import result_of
-from c3sim.iterations.measured import Idle, InTurns, Measured, layers_to_run, measure
-from c3sim.iterations.runs import Change, Numbers, Runs, launched
+from c3sim.iterations.measured import InTurns, Known, Measured, layers_to_run, measure
+from c3sim.iterations.runs import Change, Numbers, Runs, Sides, launched
 from c3sim.models.capacity import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
@@ -141,7 +141,9 @@ def evaluate(
     """
     if isinstance(workload, Described):
         name = strategy_name(strategy)
-        measured = _measured(workload, node, name, trace=trace, sides=not wall_only)
+        measured = _measured(
+            workload, node, name, trace=trace, sides="none" if wall_only else "run"
+        )
         return result_of(measured, name)
     return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
 
@@ -196,7 +198,7 @@ def explain_described(
     which there are many, are left out. *progress* hears of the runs. *full*: over all orders of the
     kinds, else by the first and last contribution of each.
     """
-    measured = _measured(workload, node, strategy)
+    measured = _measured(workload, node, strategy, sides="idle")
     kinds = _felt(measured.sample, node)
 
     def run(shared: frozenset[str]) -> Numbers:
@@ -274,9 +276,16 @@ def figures_on(
     What computation alone leaves idle there is that on *node*: latencies, which rates do not move.
     """
     if wall_only:
-        return lambda on: _figures(_measured(workload, on, strategy, sides=False).numbers)
-    idle = _measured(workload, node, strategy).idle
-    return lambda on: _figures(_measured(workload, on, strategy, idle=idle).numbers)
+        return lambda on: _figures(_measured(workload, on, strategy, sides="none").numbers)
+    own = _measured(workload, node, strategy, sides="idle")
+
+    def figures(on: Node) -> dict[str, float]:
+        if on is node:
+            return _figures(own.numbers)
+        there = _measured(workload, on, strategy, sides="idle", known=own.known)
+        return _figures(there.numbers)
+
+    return figures
 
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
@@ -343,13 +352,19 @@ def _measured(
     strategy: str,
     *,
     trace: bool = False,
-    sides: bool = True,
-    idle: Idle | None = None,
+    sides: Sides = "run",
+    known: Known | None = None,
 ) -> Measured | InTurns:
     loaded, change = with_model(workload.iteration), changes_of(workload, node, strategy)
     try:
         return measure(
-            loaded.iteration, loaded.model, node, change=change, trace=trace, sides=sides, idle=idle
+            loaded.iteration,
+            loaded.model,
+            node,
+            change=change,
+            trace=trace,
+            sides=sides,
+            known=known,
         )
     except InputError as error:
         raise InputErrors([error]) from None

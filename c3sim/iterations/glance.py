@@ -17,8 +17,7 @@ from c3sim.iterations.described import changes_of
 from c3sim.iterations.measured import layers_to_run
 from c3sim.iterations.runs import Change, launched, numbers_of
 from c3sim.simulation.run import Run
-from c3sim.simulation.runs import run_once
-from c3sim.simulation.simulate import average_before
+from c3sim.simulation.runs import average_before, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading.loading import with_model

@@ -21,10 +21,10 @@ from functools import cache, cached_property
 from typing import Any
 
 from c3sim.iterations.build import WHOLE, Built, Model, Piece, Plan, build, plan
-from c3sim.iterations.runs import Change, Numbers, Runs, launched, of_copy
+from c3sim.iterations.runs import Change, Like, Numbers, Runs, Sides, launched, of_copy
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
-from c3sim.simulation.simulate import average_before
+from c3sim.simulation.runs import average_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm
@@ -33,8 +33,8 @@ from c3sim.spec.workload import Workload
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
-#: Idle time [s] of computation alone, by piece and layers.
-Idle = Mapping[tuple[Piece, int], float]
+#: What is known of runs on a node with other rates, by piece and layers.
+Known = Mapping[tuple[Piece, int], Like]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,12 +59,10 @@ class Measured:
         return self.low
 
     @property
-    def idle(self) -> Idle | None:
-        """Idle time [s] of computation alone in each run: latencies that no rate moves; None
-        where the host is in the loop.
-        """
+    def known(self) -> Known | None:
+        """What no rate moves in each run, or hardly; None where the host is in the loop."""
         runs = {(WHOLE, self.few): self.low, (WHOLE, self.more): self.high}
-        return None if self.host_bound else {key: each.idle for key, each in runs.items()}
+        return None if self.host_bound else {key: each.like for key, each in runs.items()}
 
     @property
     def waits_for_host(self) -> bool:
@@ -103,15 +101,15 @@ def measure(
     change: Change = lambda workload: workload,
     trace: bool = False,
     all_layers: bool = False,
-    sides: bool = True,
-    idle: Idle | None = None,
+    sides: Sides = "run",
+    known: Known | None = None,
 ) -> Measured | InTurns:
     """*iteration* on *node*. *change*: of every workload that is simulated (a strategy, settings).
-    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`; *idle*: known of runs in which
-    the host is in no loop, so that no side is run. Raises InputErrors where it cannot run there.
+    *all_layers*: simulate every one. *sides*: see :meth:`Runs.of`; *known*: of runs in which the
+    host is in no loop, so that no side is run. Raises InputErrors where it cannot run there.
     """
     planned = plan(iteration, model, node)
-    how: dict[str, Any] = {"sides": sides, "idle": idle or {}, "trace": trace}
+    how: dict[str, Any] = {"sides": sides, "known": known or {}, "trace": trace}
     if planned.in_turns:
         return measure_turns(planned, change, all_layers=all_layers, **how)
     layers = planned.own_layers
@@ -176,11 +174,11 @@ class InTurns:
     host_bound: bool
 
     @property
-    def idle(self) -> Idle | None:
-        """Idle times as of :class:`Measured`, of all runs."""
+    def known(self) -> Known | None:
+        """The same as of :class:`Measured`, of all runs."""
         _ = self.all_turns  # makes them
         made = self.runs.made
-        return None if self.host_bound else {key: each.idle for key, each in made.items()}
+        return None if self.host_bound else {key: each.like for key, each in made.items()}
 
     @property
     def high(self) -> Runs:
@@ -233,8 +231,8 @@ class RunsOfPieces:
     change: Change
     eager: bool
     average: float | None
-    sides: bool
-    idle: Idle
+    sides: Sides
+    known: Known
     trace: bool
     made: dict[tuple[Piece, int], Runs] = field(default_factory=dict)
 
@@ -250,13 +248,13 @@ class RunsOfPieces:
                 average=self.average,
                 trace=self.trace,
                 sides=self.sides,
-                idle=None if self.eager else self.idle.get((piece, layers)),
+                like=None if self.eager else self.known.get((piece, layers)),
             )
         return self.made[piece, layers]
 
 
 def measure_turns(
-    planned: Plan, change: Change, *, trace: bool, all_layers: bool, sides: bool, idle: Idle
+    planned: Plan, change: Change, *, trace: bool, all_layers: bool, sides: Sides, known: Known
 ) -> InTurns:
     """An iteration of several micro batches; arguments as of :func:`measure`."""
     few, more = layers_to_run(planned)
@@ -269,7 +267,7 @@ def measure_turns(
         return change(launched(build(planned, 0, piece).workload, eager=False))
 
     def found(eager: bool) -> InTurns:
-        how: dict[str, Any] = {"average": average, "sides": sides, "idle": idle, "trace": trace}
+        how: dict[str, Any] = {"average": average, "sides": sides, "known": known, "trace": trace}
         runs = RunsOfPieces(planned=planned, change=change, eager=eager, **how)
         given: dict[str, Any] = {"planned": planned, "few": few, "more": more}
         return InTurns(**given, runs=runs, copies=copies, host_bound=eager)

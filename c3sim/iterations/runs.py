@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import inf
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from c3sim.iterations.build import Built
 from c3sim.iterations.builder import COMMUNICATION
 from c3sim.iterations.shares import adding_up, parts_of_step, shares_of_groups
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
-from c3sim.simulation.run import Run
+from c3sim.simulation.run import Clocks, Run
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.energies import IDLE
@@ -21,6 +21,15 @@ from c3sim.spec.workload import Workload
 PIPELINE = f"{COMMUNICATION}-pipeline"  # stream of copies between stages
 
 Change = Callable[[Workload], Workload]
+#: Of computation and communication, each alone: run, time that the first leaves idle, or nothing.
+Sides = Literal["run", "idle", "none"]
+
+
+class Like(NamedTuple):
+    """What a run says of one like it: time [s] that computation alone leaves *idle*, *clocks*."""
+
+    idle: float
+    clocks: Clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +123,7 @@ class Runs:
     known: dict[frozenset[str], Numbers] = field(default_factory=dict, compare=False)
     """figures by kinds of sharing that are taken away, worked out before"""
     given: float | None = None
-    """*idle* of an equal one elsewhere, for which neither side was run"""
+    """*idle* of an equal one elsewhere, or that alone, for which neither side was run"""
 
     @classmethod
     def of(
@@ -127,23 +136,30 @@ class Runs:
         called: bool,
         average: float | None,
         trace: bool,
-        sides: bool = True,
-        idle: float | None = None,
+        sides: Sides = "run",
+        like: Like | None = None,
     ) -> Runs:
         """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
         be short. *average*: power [W] of a GPU before the iteration. Without *sides* nothing is
         run but the whole: its wall time is right, what compares it with either side is not, but for
-        waiting where *idle* is given (:attr:`idle`).
+        waiting where :attr:`idle` is asked for or known, of a run *like* this one.
         """
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
+        clocks: Clocks = {} if like is None else like.clocks
         if trace:
             whole = simulate(node, workload, energy=True, trace=True, average=average)
         else:
-            whole = run_once(node, workload, average=average)
-        if not exchanged or not sides or idle is not None:
+            whole = run_once(node, workload, average=average, clocks=clocks)
+        if not exchanged or sides == "none" or like is not None:
+            idle = None if like is None else like.idle
             return cls(built, workload, average, whole, whole, None, given=idle)
         one_side = without(workload, exchanged)
+        if sides == "idle":
+            on = node if eager else at_once(node)
+            run = run_once(on, one_side, energy=False, average=average)
+            idle = run.end - compute_busy(run, built.classes)
+            return cls(built, workload, average, whole, whole, None, given=idle)
         other = one_after_the_other(workload, exchanged, eager=called)
         return cls(
             built,
@@ -200,6 +216,11 @@ class Runs:
         busy = compute_busy(run, self.built.classes)
         return max(0.0, min(run.exposure.exposed, run.end - busy - self.idle))
 
+    @property
+    def like(self) -> Like:
+        """What holds of the same run on a node with other rates."""
+        return Like(self.idle, self.whole.clocks)
+
     def sharing(self, node: Node, private: frozenset[str]) -> Numbers:
         """Wall time, communication waited for, and busy classes where tasks have the kinds of
         sharing *private* to themselves.
@@ -207,9 +228,16 @@ class Runs:
         if private not in self.known:
             run = self.whole
             if private:
-                run = run_once(node, self.workload, private, energy=False, average=self.average)
+                how: dict[str, Any] = {"energy": False, "average": self.average}
+                run = run_once(node, self.workload, private, clocks=self.whole.clocks, **how)
             self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
         return self.known[private]
+
+
+def at_once(node: Node) -> Node:
+    """*node* whose clock follows power at once."""
+    clock = node.gpu.clock.model_copy(update={"response": None})
+    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"clock": clock})})
 
 
 def of_copy(node: Node, workload: Workload, private: frozenset[str] = frozenset()) -> Numbers:

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from c3sim.machine.cache_counts import CacheCounts
+from c3sim.machine.machine import Memories
 from c3sim.processes.plan import Arrivals
 from c3sim.result import Timeline
 from c3sim.spec.energies import IDLE, Account
+
+#: What governors that remember know before a turn.
+Clocks = Memories
 
 
 class Exposure(NamedTuple):
@@ -63,7 +67,7 @@ class Run:
     *accounts*: per task the energy [J] of all GPUs by name of the energy (machine/energy.py),
     without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
     *lines*: per task what it did to those of the last cache; empty where nobody names a policy, or
-    energy was not recorded.
+    energy was not recorded. *clocks*: of a loop what governors that remember know before it.
     """
 
     times: Mapping[tuple[str, int], TaskRun]
@@ -78,6 +82,7 @@ class Run:
     timeline: Timeline | None = None
     outcomes: tuple[Outcome, ...] = ()
     drift: bool = False
+    clocks: Clocks = field(default_factory=dict, repr=False, compare=False)
     _slowest: dict[str, TaskRun] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

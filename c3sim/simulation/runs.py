@@ -18,11 +18,12 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from c3sim.machine.machine import Memories
 from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.simulate import simulate
+from c3sim.simulation.simulate import NOTHING, average_behind, averages, first_turn, simulate
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
@@ -40,7 +41,7 @@ ALONE = "task"  # what a task alone, and its stream, may be called: equal ones s
 WAITS = ("after", "launch_after", "launch_time", "awaits", "peers_late")
 
 _CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
-_Key = tuple[str, frozenset[str], bool, bool, float | None]
+_Key = tuple[str, frozenset[str], bool, bool, float | None, Hashable]
 
 
 class _Known:
@@ -135,18 +136,36 @@ def run_once(
     by_class: bool = False,
     energy: bool = True,
     average: float | None = None,
+    clocks: Memories = NOTHING,
 ) -> Run:
     """The run of *workload* on *node*, from memory if it was simulated before; other arguments as
     of :func:`simulate`. The *energy* of one that is asked for without is not known.
     """
     workload = _as_run(node, workload)
-    key = (_conditions(node, workload), private, by_class, energy, average)
+    before = tuple(sorted(clocks.items()))
+    key = (_conditions(node, workload), private, by_class, energy, average, before)
 
     def simulated(on: Node) -> Run:
-        return simulate(
-            on, workload, private=private, by_class=by_class, energy=energy, average=average
-        )
+        how: dict[str, Any] = {"by_class": by_class, "energy": energy, "average": average}
+        return simulate(on, workload, private=private, clocks=clocks, **how)
 
+    return _once(node, workload, key, simulated)
+
+
+def average_before(node: Node, workload: Workload) -> float | None:
+    """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop.
+    The turn that says it is remembered as runs are.
+    """
+    if not averages(node, workload):
+        return None
+    workload = _as_run(node, workload)
+    key = (_conditions(node, workload), frozenset[str](), False, True, None, "first turn")
+    turn = _once(node, workload, key, lambda on: first_turn(on, workload))
+    return average_behind(node, workload, turn)
+
+
+def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node], Run]) -> Run:
+    """What *simulated* gives for *node*, or what is remembered by *key* of what it reads there."""
     if _by_node is not None:
         place = id(node), key
         if place not in _by_node:
@@ -163,7 +182,7 @@ def run_once(
                 seen, reads.whole = node, True
             return simulated(seen), reads.shape()
 
-        asked = ("with what it read", sorted(private), by_class, energy, average)
+        asked = ("with what it read", sorted(key[1]), *key[2:])
         found, shape = found_or_made(node, workload, asked, seen)
         _remember(key, shape, node, found)
     return found

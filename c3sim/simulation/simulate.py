@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from types import MappingProxyType
 
 import simpy
 
@@ -44,6 +45,7 @@ MOST_TURNS, RISES = 40, 2  # turns, and rises of a clock, before it is as a loop
 SETTLED = 1e-4  # of the maximum clock
 OFTEN = 64  # events of a run between two questions, some milliseconds
 
+NOTHING: Memories = MappingProxyType({})  # is known of clocks
 Ask = Callable[[], None]
 
 
@@ -83,6 +85,7 @@ def simulate(
     trace: bool = False,
     compiled: bool = False,
     average: float | None = None,
+    clocks: Memories = NOTHING,
 ) -> Run:
     """Run *workload*, once for every way in which its ranks may begin (simulation/draws.py).
 
@@ -90,20 +93,20 @@ def simulate(
     and those that communicate alone. *fold*: overrides the derived decision (None).
     *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
     in unfolded runs with hundreds of flows at once, and changes rounding alone. *average*: power
-    [W] of a GPU before the run; None: derived (of a loop, from a turn of it).
+    [W] of a GPU before the run; None: derived (of a loop, from a turn of it). *clocks*: of a turn
+    much like this one (:attr:`Run.clocks`); empty: found by going round.
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
     """
-    how = _Options(private, by_class, tuple(observers), bool(fold), energy, trace, compiled)
+    how = _Options(private, by_class, tuple(observers), bool(fold), energy, trace, compiled, clocks)
 
     def run() -> Run:
         return _every_way(node, workload, how, fold, average)
 
     if how.observers or trace:  # these want the run itself, or much of it
         return run()
-    return found_or_made(
-        node, workload, (sorted(private), by_class, fold, energy, compiled, average), run
-    )
+    asked = (sorted(private), by_class, fold, energy, compiled, average, *sorted(clocks.items()))
+    return found_or_made(node, workload, asked, run)
 
 
 def _every_way(
@@ -138,20 +141,30 @@ def _limited(node: Node, share: float) -> Node:
     return node.model_copy(update={"gpu": node.gpu.model_copy(update={"clock": limited})})
 
 
-def average_before(node: Node, workload: Workload) -> float | None:
-    """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop."""
+def first_turn(node: Node, workload: Workload) -> Run:
+    """A turn of a loop behind which nothing was drawn, with its energy."""
     tasks = plan(workload, node)
-    return _average_before(
-        tasks, _Options(frozenset(), False, (), folds(tasks), True, False, False)
-    )
+    how = _Options(frozenset(), False, (), folds(tasks), True, False, False)
+    return _simulate(tasks, Arrivals(), None, how)
 
 
 def _average_before(tasks: Plan, how: _Options) -> float | None:
-    node, loop = tasks.scene.node, tasks.scene.workload.host.loop
-    clock = node.gpu.clock
-    if loop is None or clock.power_window == 0:
+    node, workload = tasks.scene.node, tasks.scene.workload
+    if not averages(node, workload):
         return None
     turn = _simulate(tasks, Arrivals(), None, replace(how, energy=True, trace=False))
+    return average_behind(node, workload, turn)
+
+
+def averages(node: Node, workload: Workload) -> bool:
+    """True if what was drawn before *workload* has a say: a loop, and a governor of averages."""
+    return workload.host.loop is not None and node.gpu.clock.power_window > 0
+
+
+def average_behind(node: Node, workload: Workload, turn: Run) -> float:
+    """Power [W] of a GPU, averaged as its governor does, in the middle of a loop of such turns."""
+    clock, loop = node.gpu.clock, workload.host.loop
+    assert loop is not None
     drawn = turn.energy / turn.end / node.ranks
     share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)
     return min(clock.power_limit, clock.idle_power + (drawn - clock.idle_power) * share)
@@ -166,6 +179,7 @@ class _Options:
     energy: bool
     trace: bool
     compiled: bool
+    clocks: Memories = field(default_factory=dict)
 
 
 @contextmanager
@@ -187,11 +201,18 @@ _NOBODY: Turns = {}
 
 def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
     """One run; of a loop on GPUs whose clock follows power, a turn that leaves the clock as it
-    found it.
+    found it. One behind clocks that are given is such a turn if the next one is like it. A clock of
+    one task is that of a GPU which has long done what that begins with.
     """
     clock = plan.scene.node.gpu.clock
     if plan.scene.workload.host.loop is None or clock.response is None:
         return _simulate(plan, arrivals, average, how)
+    if "clock" in how.private and not how.by_class:
+        return _simulated(plan, arrivals, average, how, {})[0]
+    if how.clocks:
+        run, turns = _simulated(plan, arrivals, average, how, how.clocks)
+        if _behind(clock, turns, _left_by(turns)) is not None:
+            return run
     memories: Memories = {}
     brief, turns = replace(how, trace=False, observers=()), _NOBODY
     span = RISES * clock.response.rise
@@ -199,14 +220,18 @@ def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) 
         before, again = memories, _behind(clock, turns, memories)
         if again is None:
             run, turns = _simulated(plan, arrivals, average, brief, before)
-            again = {key: calls[-1].memory for key, calls in turns.items()}
+            again = _left_by(turns)
         memories = again
         span -= run.end
         if span < 0.0 or (before and _settled(before, memories)):
             break
     if brief == how and _behind(clock, turns, memories) is not None:
-        return run
+        return replace(run, clocks=memories)
     return _simulated(plan, arrivals, average, how, memories)[0]
+
+
+def _left_by(turns: Turns) -> Memories:
+    return {key: calls[-1].memory for key, calls in turns.items()}
 
 
 def _settled(before: Memories, after: Memories) -> bool:
@@ -265,6 +290,7 @@ def _simulated(
         folded=how.folded,
         events=events,
         exposure=exposure(workload, times),
+        clocks=memories or {},
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
         lines={} if recorder is None else _lines(plan, machine, recorder),
         timeline=None

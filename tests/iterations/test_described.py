@@ -6,6 +6,7 @@ import pytest
 
 from c3sim.evaluation.limiter import better
 from c3sim.iterations import described
+from c3sim.simulation import runs, simulate
 from c3sim.spec.reading.hardware import load_hardware
 
 TEXT = """\
@@ -52,3 +53,36 @@ def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path, pa
     figures = described.figures_on(workload, node, "as_written")(there)
     assert figures["exposed"] > 0.0
     assert figures == pytest.approx(with_sides, rel=1e-9)
+
+
+@pytest.fixture
+def turns(monkeypatch):
+    """Events of every turn that is simulated since."""
+    events, once = [], simulate._simulated
+
+    def counting(*given):
+        made = once(*given)
+        events.append(made[0].events)
+        return made
+
+    monkeypatch.setattr(simulate, "_simulated", counting)
+    return events
+
+
+def test_time_that_computation_leaves_idle_needs_no_clock_that_remembers(tmp_path, turns):
+    """An explanation asks for nothing else of either side: one turn, with a clock that follows
+    power at once.
+    """
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT.replace("tokens: 256", "tokens: 4096"), encoding="utf-8")
+    node = load_hardware("mi300x-8").node
+    workload = described.subject(file, node)
+    found, counts = {}, {}
+    for sides in ("run", "idle", "none"):
+        runs.forget()
+        turns.clear()
+        found[sides] = described._measured(workload, node, "as_written", sides=sides)
+        counts[sides] = len(turns)
+    assert counts["run"] > counts["idle"] + 1 and counts["idle"] == counts["none"] + 1
+    assert found["idle"].sample.idle == pytest.approx(found["run"].sample.idle, rel=1e-9)
+    assert found["idle"].numbers.waited == pytest.approx(found["run"].numbers.waited, rel=1e-9)

@@ -7,6 +7,8 @@ import math
 import pytest
 
 from c3sim.machine.follower import GRAIN, STEP, Follower, Memory, behind, followed
+from c3sim.models.capacity import SHARING
+from c3sim.simulation import simulate as turns
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.parts import Clock, Response
 from c3sim.spec.reading.hardware import load_hardware
@@ -142,3 +144,40 @@ def test_the_memory_behind_a_turn_once_more_is_that_of_a_turn_that_is_run():
     second = turn(first.memory)
     assert second.memory != first.memory
     assert behind(first.turn, first.memory, CLOCK, RESPONSE) == second.memory
+
+
+COLLECTIVE = {"kind": "collective", "op": "all_reduce", "size": 4 << 30, "stream": "one"}
+GEMM = {"kind": "gemm", "m": 16384, "n": 16384, "k": 16384, "dtype": "bf16", "stream": "one"}
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """Ends of all turns that are simulated since."""
+    ends, once = [], turns._simulated
+
+    def counting(*given):
+        made = once(*given)
+        ends.append(made[0].end)
+        return made
+
+    monkeypatch.setattr(turns, "_simulated", counting)
+    return ends
+
+
+def test_behind_clocks_of_a_turn_like_it_one_turn_is_enough(simulated):
+    """It is the turn that going round ends with; behind others it is gone round as ever."""
+    node, work = load_hardware("mi300x-8").node, serial(gemm=GEMM, reduce=COLLECTIVE)
+    settled = simulate(node, work)
+    assert len(simulated) > 1 and settled.clocks
+    simulated.clear()
+    assert simulate(node, work, clocks=settled.clocks).times == settled.times
+    assert len(simulated) == 1
+    low = {key: Memory(0.3, 200.0, ((200.0, 1 * MS),)) for key in settled.clocks}
+    assert simulate(node, work, clocks=low).times == settled.times
+
+
+def test_clocks_of_single_tasks_take_one_turn(simulated):
+    """Each is that of a GPU which has long done what its task begins with."""
+    node, work = load_hardware("mi300x-8").node, serial(gemm=GEMM, reduce=COLLECTIVE)
+    simulate(node, work, private=frozenset(SHARING))
+    assert len(simulated) == 1

@@ -23,6 +23,7 @@ def test_a_run_asks_every_so_many_events_and_ends_when_told():
 
     whole = c3sim.run(MANY)
     assert whole.ranks.events > 4 * OFTEN
+    forget()
     with pytest.raises(Enough), may_be_called_off(ask):
         c3sim.run(MANY)
     assert len(asked) == 3

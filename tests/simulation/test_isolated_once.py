@@ -17,7 +17,7 @@ from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
-from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of
+from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of, set_si
 
 
 def _kept() -> int:
@@ -301,3 +301,21 @@ def test_no_other_exchange_is(node: str, fields: dict[str, object]) -> None:
     task = {**MOVED, **fields, "op": "all_to_all"}
     workload = parse_workload({"schema": 1, "name": "w", "node": node, "tasks": {"moved": task}})
     assert runs._as_run(load_hardware(node).node, workload) is workload
+
+
+def test_the_turn_that_says_what_was_drawn_before_is_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a node with another rate of what it does not use, no turn is simulated for its average."""
+    gemm = {"kind": "gemm", "stream": "s", "m": 2048, "n": 2048, "k": 2048}
+    loop = {"host": {"loop": {"iterations": 50}}, "tasks": {"gemm": gemm}}
+    workload = parse_workload({"schema": 1, "name": "w", "node": "h200-8", **loop})
+    turns, first = list[Node](), runs.first_turn
+    monkeypatch.setattr(runs, "first_turn", lambda on, work: turns.append(on) or first(on, work))
+    node = load_hardware("h200-8").node
+    other, _ = set_si(node, NO_WORKLOAD, "links.bandwidth", node.links.bandwidth / 2)
+    runs.forget()
+    average = runs.average_before(node, workload)
+    assert average is not None and average > node.gpu.clock.idle_power
+    assert runs.average_before(other, workload) == average
+    assert len(turns) == 1

@@ -22,7 +22,8 @@ from c3sim.iterations.build import build
 from c3sim.iterations.runs import launched
 from c3sim.kit.grid import Table, remarks, tables_by
 from c3sim.kit.panels import Panel, panels_by
-from c3sim.simulation.simulate import average_before, simulate
+from c3sim.simulation.runs import average_before
+from c3sim.simulation.simulate import simulate
 from c3sim.spec.study import Study
 
 LAYERS = 2  # of the runs in which something is not shared
