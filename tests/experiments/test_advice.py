@@ -61,8 +61,8 @@ def test_an_order_that_no_draw_turns_round_is_an_advice() -> None:
 
 
 def test_a_band_holds_the_gain_of_the_machine_as_it_is() -> None:
-    """On eight MI300X numbers stand near an end of their intervals: 28.0 % by another order, 29.0 to
-    34.8 at the draws alone.
+    """On eight MI300X numbers stand near an end of their intervals: 28.0 % by another order, 29.0
+    to 34.8 at the draws alone.
     """
     trial, order = _trial_of("gemm-beside-all-gather", "mi300x-8", "order", draws=8)
     first = trial.add([order.settings[0]])
