@@ -12,8 +12,8 @@ library's ``unaligned`` share where N e or K e is no whole number of 16 bytes, o
 where it is none of 4. Operands arrive beside the matrix instructions; the two overlap, and the root
 of squares stands for the part that does not hide. c, ``operand_clocked``, is the share of their way
 that follows the engine clock: little where one slice of operands waits for the fabric. (MI300X: a
-256x224 tile runs at 87 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense
-GEMMs at 94 % at 1.1 and 1.2 GHz, blog of suite gemm_maf, where c = 1 would give 86 to 88; decision
+256x224 tile runs at 88 % of peak issue at 2.1 GHz, suite gemm_cu_sweep with few CUs, and dense
+GEMMs at 94 % at 1.1 and 1.2 GHz, blog of suite gemm_maf, where c = 1 would give 88 to 90; decision
 105.) The same term makes small tiles slow.
 Where the library has an ``epilogue``, the prologue is a workgroup's, before its first tile, and the
 results of a tile leave at that rate behind its matrix instructions; of ``alternating`` tiles a unit

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.record import Record, record_id
 from c3sim.spec.workload import Hold
+from c3sim.validation.compare.predict import predict_record
 
 PUBLISHED = Path(__file__).parents[3] / "validation" / "data" / "published"
 FILES = sorted(PUBLISHED.rglob("*.jsonl"))
@@ -185,6 +187,22 @@ def test_a_gemm_beside_a_collective_sleeps_between_its_events(suite: str) -> Non
         assert sleep.time == pytest.approx(100_000 / 2.1e9, rel=1e-3)
         assert sleep.stream == gemm.stream
         assert record.workload.host.order[-2:] == ("sleep", "gemm")
+
+
+@pytest.mark.parametrize(
+    "suite", ["gemm_cu_sweep", "gemm_cu_sweep_large", "gemm_square", "gemm_cold_operands"]
+)
+def test_a_gemm_alone_is_called_by_a_framework(suite: str) -> None:
+    """tritonBLAS's scripts time each call of PyTorch between events."""
+    for raw in lines(PUBLISHED / "mi300x" / f"{suite}.jsonl"):
+        assert raw["workload"]["host"] == {"launch": "eager", "profile": "framework"}
+
+
+def test_a_short_gemm_alone_takes_its_call_and_the_start_of_an_idle_gpu() -> None:
+    """multisize_alone.json, torch 2048^3: 62.32 us, of which 39 are its kernel."""
+    (record,) = find("gemm_square", "GEMM 2048^3, torch (hipBLASLt)")
+    (predicted,) = predict_record(load_hardware("mi300x-8").node, record).own.values()
+    assert predicted == pytest.approx(62.32, rel=0.06)
 
 
 def test_masks_give_every_die_its_share() -> None:
