@@ -6,7 +6,7 @@
 #
 # ## Question
 #
-# Communication alone takes 0.13 s of a step, computation 0.49 s. How many milliseconds of
+# Communication alone takes 0.13 s of a step, computation 0.48 s. How many milliseconds of
 # communication are **exposed**: run while nothing computes?
 
 # %%

@@ -174,7 +174,7 @@ QUESTIONS = (
         2,
         3,
         "A GEMM of 1152 tiles is launched in front of an all-gather on 304 compute units. How long"
-        " does the all-gather wait? The GEMM takes 1.91 ms alone.",
+        " does the all-gather wait? The GEMM takes 1.89 ms alone.",
         waits,
     ),
     Question(
@@ -186,7 +186,7 @@ QUESTIONS = (
     Question(
         3,
         2,
-        "An all-gather of 224 MiB beside the GEMM of 1.72 ms: is 64 channels too many? How many"
+        "An all-gather of 224 MiB beside the GEMM of 1.69 ms: is 64 channels too many? How many"
         " are enough?",
         channels,
     ),
