@@ -14,6 +14,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.iterations.attention_kernels import NARROW, part_of_peak, room_of_one, room_of_tiles
 from c3sim.iterations.query_tiles import TILE, keys_of_tiles, pairs_seen
+from c3sim.iterations.softmax_kernels import row_kernel
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.parts import Operators
@@ -23,10 +24,6 @@ from c3sim.spec.workload import Gemm
 #: A thread loads 8 bytes of a row at a time, 128 threads share it: vectorized_layer_norm_kernel in
 #: aten/src/ATen/native/cuda/layer_norm_kernel.cu of github.com/pytorch/pytorch.
 ROW_STEP = 1024
-#: Softmax: a warp keeps a row of so many numbers; ROW_THREADS of a workgroup one of less than KEPT
-#: bytes. Of longer ones they load VECTOR bytes each at a time, pass by pass, and what is left of a
-#: row number by number (SoftMax.cu and PersistentSoftmax.cuh there).
-OF_A_WARP, ROW_THREADS, KEPT, VECTOR = 2048, 1024, 48 << 10, 16
 #: Gradients of a norm's weights: a workgroup goes over 32 columns, 256 rows at a time, each step
 #: waiting for its statistics, then for its rows: GammaBetaBackwardCUDAKernelTemplate in the same.
 COLUMNS, ROWS_AT_A_TIME = 32, 256
@@ -361,34 +358,44 @@ class OperatorSet:
 
     def softmax(self, name: str, rows: int, width: int, *, backward: bool = False) -> Op:
         """Over rows of 4 byte numbers, for the loss: reads a tensor (backward two), writes one."""
-        return self.over_rows(name, float(rows), width, 4, 2 if backward else 1, 1)
+        read = 2 if backward else 1
+        return self.over_rows(name, float(rows), width, 4, read, 1, backward=backward)
 
     def over_rows(
-        self, name: str, rows: float, width: int, element: float, read: float, written: float
+        self,
+        name: str,
+        rows: float,
+        width: int,
+        element: float,
+        read: float,
+        written: float,
+        *,
+        backward: bool = False,
     ) -> Op:
         """Softmax over *rows* of *width* numbers of *element* bytes: so many tensors of them *read*
-        and *written*.
+        and *written* (softmax_kernels.py).
         """
         parts, size, row = self.parts, rows * width * element, width * element
-        rest, passes = 0.0, parts.softmax_again + 1.0
-        if row >= KEPT:
-            rest = (parts.softmax_rest - 1.0) * (width % (VECTOR / element * ROW_THREADS))
+        its = row_kernel(parts, width, element, backward=backward)
         moved: dict[str, Any] = {"read": read * size, "written": written * size}
-        if width > OF_A_WARP:
-            share, again = parts.softmax_workgroups, passes - 1.0 if row >= KEPT else 0.0
-            sizes = read * row, again, written * row
-            loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / passes))
-            near = share * (read + written / passes) * row
+        if its.again:
+            share = its.per_unit(self.gpu.compute_units)
+            sizes = read * row, its.again, written * row
+            loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / its.passes))
+            near = share * (read + written / its.passes) * row
             moved = {"accesses": (loads.model_copy(update={"near": near}), stores)}
-            moved |= {"workgroups": max(1, round(rows)), "per_unit": share, "lds": 0.0}
         task = Kernel(
             kind="kernel",
             operator="normalisation",
             **moved,
-            flops=rows * (width + rest) * parts.softmax_flops,
+            flops=rows * its.flops,
+            workgroups=max(1, round(rows / its.rows)),
+            threads=its.threads,
+            registers=its.registers,
+            lds=its.lds,
             memory_efficiency=parts.softmax,
             stream_efficiency=parts.contiguous,
-            dependent_loads=round(parts.loads + (passes if width > OF_A_WARP else 0.0)),
+            dependent_loads=parts.loads + (its.passes if its.rows == 1 else 0),
         )
         return Op(name, task, "normalisation")
 

@@ -109,11 +109,11 @@ class Scores:
         drop = [self._drop("dropout-scores-gradient", 1 + mask, 1)] if self.dropout else []
         between: list[Step] = [
             *drop,
-            self._rows("softmax-gradient", 2, 1),
+            self._rows("softmax-gradient", 2, 1, backward=True),
             self._move("scale-gradient", self.numbers, 1, 1),
         ]
         if self.o.fused:
-            between = [self._rows("softmax-dropout-gradient", 2 + mask, 1)]
+            between = [self._rows("softmax-dropout-gradient", 2 + mask, 1, backward=True)]
         return [
             self._gemm("weighted-scores", self.rows, self.seen, self.value),
             self._gemm("weighted-values", self.seen, self.value, self.rows),
@@ -134,10 +134,11 @@ class Scores:
     def _drop(self, name: str, read: float, written: float) -> Op:
         return _of_attention(self.o.dropout(name, self.numbers, read, written))
 
-    def _rows(self, name: str, read: float, written: float) -> Op:
-        """Softmax over rows, forward or backward: so many tensors of scores read and written."""
-        rows = self.numbers / self.seen
-        return _of_attention(self.o.over_rows(name, rows, self.seen, self.o.element, read, written))
+    def _rows(self, name: str, read: float, written: float, *, backward: bool = False) -> Op:
+        """Softmax over rows: so many tensors of scores read and written."""
+        rows, element = self.numbers / self.seen, self.o.element
+        op = self.o.over_rows(name, rows, self.seen, element, read, written, backward=backward)
+        return _of_attention(op)
 
 
 def _of_attention(op: Op) -> Op:

@@ -339,6 +339,8 @@ class StateByClock:
         """What memory gives of what loads ask for beside flows that post: *load* of the others on
         it; *beside*: load on what is shared beside memory.
         """
+        port = self.gpu.compute_units.port
+        assert port is not None, "only kernels at a port post"
         posting = [flow for flows in self._loading for flow in flows if flow.posts]
 
         def posted(share: float) -> float:
@@ -349,6 +351,7 @@ class StateByClock:
             lambda alike: load_behind(load + alike, self._first) + beside,
             posted,
             self.gpu.hbm.saturation_exponent,
+            port.loads_beside_stores,
         )
 
     def _met(self, asked: float, clock: float) -> float:

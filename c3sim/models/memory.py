@@ -20,10 +20,6 @@ from c3sim.spec.hardware import Gpu
 
 #: Least share of memory that is left to compute units; it keeps their load finite.
 LEFT = 0.05
-#: Least share of what loads ask for that they get beside posted stores: what waits for memory then
-#: has filled all buffers, and stores wait for room in them. Measured: loads beside 72 to 120
-#: workgroups that write 0.26 to 0.27 (validation/frameworks/loaded.py, one H100).
-BESIDE_STORES = 0.26
 #: No load leaves less than this, so that what is asked for at it is a number.
 LEAST_SHARE = 1e-6
 
@@ -85,16 +81,20 @@ def share_beside(demanded: float, own: float, saturation_exponent: float) -> flo
 
 
 def felt_beside_posts(
-    steady: Callable[[float], float], posted: Callable[[float], float], exponent: float
+    steady: Callable[[float], float],
+    posted: Callable[[float], float],
+    exponent: float,
+    least: float,
 ) -> float:
     """S of a load whose part is posted: *posted(s)*, what that carries where loads get the share s
     of what they ask for, does not fall with s as loads do. *steady(x)*: load in all with x of
-    kernels whose rates do.
+    kernels whose rates do. *least*: share that loads keep however much is posted
+    (``port.loads_beside_stores``).
 
     Memory is as full as what it carries makes it, whoever waits for it: a kernel that carries c
     slows others as one that asks for c / s.
     """
-    most = demanded_at(BESIDE_STORES, exponent)
+    most = demanded_at(least, exponent)
 
     def over(share: float) -> float:
         return share * (steady(min(most, posted(share) / share)) - demanded_at(share, exponent))

@@ -42,6 +42,9 @@ class UnitPort(Hardware):
     """exponent of the soft maximum of the latency of loads and the time of the port"""
     both_ways: Exponent
     """the same of the time of loads and that of what leaves, of a kernel that loads and stores"""
+    loads_beside_stores: Efficiency
+    """least share of what they ask of memory that loads get beside stores: what waits for memory
+    then has filled all buffers, and stores wait for room in them as well"""
 
 
 class L2(Hardware):
@@ -251,6 +254,25 @@ class AttentionRoom(Hardware):
     """of a workgroup"""
 
 
+class SoftmaxKernels(Hardware):
+    """Vector FLOP in whose time a kernel of softmax handles a number of a row that it loads number
+    by number, or backward (iterations/softmax_kernels.py).
+    """
+
+    lane_flops: Factor = 0.0
+    """forward, of a row of which a lane of a warp keeps at most 32 numbers"""
+    wide_lane_flops: Factor = 0.0
+    """the same of one of which it keeps 64"""
+    lane_backward_flops: Factor = 0.0
+    """backward, of a row of which it keeps at most 16 numbers"""
+    wide_lane_backward_flops: Factor = 0.0
+    """the same of one of which it keeps 32"""
+    kept_flops: Factor = 0.0
+    """forward, of a row that the registers of a workgroup keep"""
+    backward_flops: Factor = 0.0
+    """backward, of a longer row"""
+
+
 class Operators(Hardware):
     """Limits of the operators of a model, each by itself. An operator takes the longest of what
     its limits make it take.
@@ -313,6 +335,8 @@ class Operators(Hardware):
     """vector FLOP in whose time it handles an element"""
     softmax_again: Factor = 0.0
     """times that it reads long rows again, from L1 and L2 as far as these hold those in progress"""
+    softmax_kernels: SoftmaxKernels = SoftmaxKernels()
+    """left out: only long rows have a cost of their own"""
     softmax_rest: Positive = 1.0
     """times as long that it takes for a number at the end of a row, beyond whole vectors of all
     threads of a workgroup"""
@@ -354,8 +378,6 @@ class Operators(Hardware):
     """the same where every element's place is worked out from sizes and strides"""
     row_workgroups: Count = 16
     """workgroups of a norm that share a unit"""
-    softmax_workgroups: Count = 2
-    """the same of a softmax over long rows"""
     list_workgroups: Count = 4
     """the same of kernels over lists of tensors"""
     symmetric_memory: SymmetricMemory | None = None

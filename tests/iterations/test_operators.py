@@ -124,19 +124,6 @@ def test_a_bias_of_few_columns_waits_for_many_sums() -> None:
     assert kernel(ON.column_sum("b", 8192, 4096)[1]).closing_loads == 1 + 17
 
 
-def test_long_rows_of_a_softmax_go_through_shared_memory_or_three_times_through_caches() -> None:
-    """16384 numbers of 2 bytes are less than 48 KiB: read once. Of 4 bytes: two rows a unit, read
-    three times and written in the last pass, so 2 x (64 + 64 / 3) KiB lie between two uses. 30592
-    of 2 bytes are 3 vectors of 8 for each of 1024 threads, and 6016 left over, at 2.2 times.
-    """
-    short, long = (kernel(ON.over_rows("s", 100, 16384, e, 1, 1)) for e in (2, 4))
-    assert short.accesses[0].again == 0 and long.accesses[0].again == 2
-    assert long.accesses[0].near == pytest.approx(2 * 65536 * (1 + 1 / 3))
-    rest = kernel(ON.over_rows("s", 1, 30592, 2, 1, 1)).flops / ON.parts.softmax_flops
-    assert rest == pytest.approx(30592 + 1.2 * 6016)
-    assert kernel(ON.over_rows("s", 1, 2048, 4, 1, 1)).accesses == ()  # a warp keeps it
-
-
 def test_an_element_of_a_strided_tensor_costs_instructions() -> None:
     plain, strided = (ON.elementwise("e", 1e6, 2, 1, strided=s) for s in (False, True))
     assert kernel(plain).read == kernel(strided).read == 4e6
