@@ -10,6 +10,7 @@ import c3sim
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
 from c3sim.cachelab.stack import distances
+from c3sim.cachelab.stream import Grain
 from c3sim.spec.study import Application
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def counts(policy: str, workgroups: int) -> Counts:
 @cache
 def distance(stores: bool) -> int:
     """Lines that a workgroup touches between two loads of one; with *stores*, those as well."""
-    stream = kernel().launches[0].stream(LINE)
+    stream = kernel().launches[0].stream(Grain(LINE, LINE))
     one = slice(stream.first[0], stream.first[1])
     steps = zip(stream.line[one], stream.code[one], strict=True)
     kept = [number for number, what in steps if stores or not what % 2]

@@ -1,9 +1,10 @@
 """Launches under a policy -> counts: what is found in which cache, what memory reads and writes,
 how often in an open row, and what waits.
 
-A run follows a sample of the lines: classes of lines that have sets, banks and channels of their
-own (a workgroup has under way what falls to them). Two classes give the error of the sample: half
-of what they differ by.
+A run follows a sample of the lines: a class of lines that has sets, banks and channels of its own
+(a workgroup has under way what falls to them). Two classes give the error of the sample: half of
+what they differ by. Of many lines one is followed, and the smaller classes that it is made of give
+the error, of one order of workgroups alone.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import accumulate
-from math import ceil
-from operator import attrgetter
+from math import ceil, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +26,11 @@ from c3sim.cachelab.stream import Array, Launch, Sample, Stream
 from c3sim.spec.study import Application
 
 SAMPLES = 2  # whose difference tells the error
+TWICE = 2_000_000  # lines of a sample: of more no second one is followed
 MOST = 400_000  # lines that a sample follows; more are followed where classes are no smaller
 LEAST_UNDER_WAY = 3
 OFTEN, ROUNDS = 8.0, 3.0
+PARTS = [bits.LOADED, bits.FOUND, bits.MOVED]  # of channels
 CACHED = bits.L1 | bits.L2 | bits.STORES
 ADAPTIVE = CACHED | bits.NO_WAIT | bits.RINSE | bits.PREDICT
 #: Policies by name, as bits for the loops.
@@ -52,8 +54,9 @@ class Counts:
     *combined*: stores that met their line in L2; *inserted*: what took lines of the last shared
     cache. *row_hits*: part of the lines read and written that hit an open row. *stalls*: part of
     the time in which a channel of memory stood idle since a miss waited for a line, of its bank or,
-    in proportion, of a unit. Of a mean of *samples* the standard error: *error*, of
-    the part that hits a cache, and *bytes_error*, a part of the bytes that memory reads and writes.
+    in proportion, of a unit. Of *samples*, each a *part* of all lines, the standard error: *error*,
+    of the part that hits a cache, and *bytes_error*, a part of the bytes that memory reads and
+    writes.
     """
 
     loaded: float = 0.0
@@ -70,6 +73,7 @@ class Counts:
     stalls: float = 0.0
     seconds: float = 0.0
     samples: float = 1.0
+    part: float = 1.0
     error: float = 0.0
     bytes_error: float = 0.0
 
@@ -105,12 +109,20 @@ def _of_class(machine: Machine, sampled: Sampled, line: Array) -> Array:
     return np.asarray(machine.channel(line) % sampled.classes == sampled.number)
 
 
-_found, _of_memory = attrgetter("found"), attrgetter("of_memory")
+def _error(values: Array) -> float:
+    """Standard error of the mean of *values*."""
+    return float(np.std(values, ddof=1)) / sqrt(len(values))
 
 
-def _half(values: Sequence[float]) -> float:
-    """Half of what *values* of two samples differ by: the standard error of their mean."""
-    return (max(values) - min(values)) / 2.0
+def _dirty(machine: Machine, state: bits.State) -> Array:
+    """Written lines that each of the smallest classes has in caches."""
+    shape = machine.dies, machine.banks, -1
+    lines = (state.l2[:, bits.WRITTEN] == bits.HERE).reshape(shape).sum((0, 2))
+    found = lines.reshape(-1, machine.classes).sum(0)
+    if machine.memory_side:
+        lines = state.side[:, bits.WRITTEN].reshape(machine.channels, -1).sum(1)
+        found = found + lines.reshape(-1, machine.classes).sum(0)
+    return np.asarray(found)
 
 
 def images_for(application: Application, machine: Machine) -> int:
@@ -145,29 +157,40 @@ class Laboratory:
     def counts(self, policy: str) -> Counts:
         """Counts of the whole program under the policy called *policy*."""
         bits = POLICIES[policy]
-        found = [self._run(Sampled(self.classes, number), bits) for number in range(self.samples)]
-        if len(found) == 1:
-            return found[0]
+        runs = [self._run(Sampled(self.classes, 0), bits)]
+        once = self._followed > TWICE and self.classes < self.machine.classes
+        for number in range(1, 1 if once else self.samples):
+            runs.append(self._run(Sampled(self.classes, number), bits))
         mean = {
-            each.name: float(np.mean([getattr(one, each.name) for one in found]))
+            each.name: float(np.mean([getattr(one, each.name) for one, _ in runs]))
             for each in fields(Counts)
         }
-        hits, moved = ([f(one) for one in found] for f in (_found, _of_memory))
-        part = _half(moved) / (float(np.mean(moved)) or 1.0)
-        errors = {"samples": float(len(found)), "error": _half(hits), "bytes_error": part}
-        return Counts(**{**mean, **errors})
+        if self.samples == 1:
+            return Counts(**mean)
+        parts = runs[0][1]
+        if len(runs) > 1:
+            parts = np.stack([of.sum(1) for _, of in runs], axis=1)
+        loaded, found, moved = parts
+        part = _error(moved) / (float(np.mean(moved)) or 1.0)
+        hits = _error(found / np.maximum(loaded, 1.0))
+        return Counts(**mean | {"samples": float(len(runs)), "error": hits, "bytes_error": part})
+
+    @property
+    def _followed(self) -> int:
+        """Lines of one sample, each as often as it is followed."""
+        streams = {key[0]: stream.lines for key, stream in self._streams.items()}
+        return sum(streams[id(each)] for each in self.program.launches)
 
     def _stream(self, launch: Launch, sampled: Sampled, first: int) -> Stream:
         """Lines of *launch*, whose instructions are numbered from *first* on."""
         key = id(launch), sampled.number
         if key not in self._streams:
             sample = sampled.of(self.machine)
-            self._streams[key] = launch.stream(
-                self.machine.line, sample, self.machine.sector
-            ).renumbered(first)
+            self._streams[key] = launch.stream(self.machine.grain, sample).renumbered(first)
         return self._streams[key]
 
-    def _run(self, sampled: Sampled, policy: int) -> Counts:
+    def _run(self, sampled: Sampled, policy: int) -> tuple[Counts, Array]:
+        """Counts, and of each of the smallest classes sectors loaded, found, lines of memory."""
         launches, machine = self.program.launches, self.machine
         names = _codes(launches)
         settings = settings_of(machine, policy, sampled.classes)
@@ -176,17 +199,22 @@ class Laboratory:
         state = bits.new_state(settings, machine.ways, sum(names.values()) or 1)
         slots = bits.new_slots(settings)
         now, sums, seconds = 0.0, np.zeros(bits.COUNTS), 0.0
+        of_channels = np.zeros((len(PARTS), machine.channels))
         base = dict(zip(names, accumulate(names.values(), initial=0), strict=False))
         for launch, weight in zip(launches, self.program.weights, strict=True):
-            before = state.counts.copy()
+            before, before_of = state.counts.copy(), state.channel[PARTS].copy()
             stream = self._stream(launch, sampled, base[launch.name])
-            issue = issue_of(launch, stream.lines, machine, sampled.classes)
+            pace = pace_of(launch, stream.lines, machine, sampled.classes)
             of_launch = settings._replace(slots=_slots(machine, launch))
-            end = turns.run(of_launch, state, slots, *stream, now, issue)
+            end = turns.run(of_launch, state, slots, *stream, now, *pace)
             sums += weight * (state.counts - before)
+            of_channels += weight * (state.channel[PARTS] - before_of)
             seconds += weight * (end - now) / machine.clock
             now = end
-        return _counts(machine, sampled.classes, sums, seconds, state)
+        parts = of_channels.reshape(len(PARTS), -1, machine.classes).sum(1)
+        parts[-1] += _dirty(machine, state)
+        of_sample = parts[:, sampled.number :: sampled.classes]
+        return _counts(machine, sampled.classes, sums, seconds, state), of_sample
 
 
 def _codes(launches: Sequence[Launch]) -> dict[str, int]:
@@ -213,10 +241,14 @@ def _slots(machine: Machine, launch: Launch) -> int:
     return machine.dies * machine.of_die * _places(machine, launch)
 
 
-def issue_of(launch: Launch, lines: int, machine: Machine, classes: int) -> float:
-    """Cycles of a unit between two of *lines* lines of a sample: a line each, or its FLOP."""
-    lines = max(1, lines) * classes
-    return classes * max(1.0, launch.flops / lines / machine.flops)
+def pace_of(launch: Launch, lines: int, machine: Machine, classes: int) -> tuple[float, float]:
+    """Cycles of a unit between two of *lines* lines of a sample, and of a workgroup's FLOP between
+    two phases. Where phases are not known to take a unit's time, FLOP lie between lines.
+    """
+    cycles, phases = launch.flops / machine.flops, launch.phases
+    if machine.oldest_first and phases:
+        return float(classes), cycles / launch.workgroups / phases
+    return classes * max(1.0, cycles / (max(1, lines) * classes)), 0.0
 
 
 def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
@@ -257,7 +289,7 @@ def _counts(
 ) -> Counts:
     each, of_sector = machine.line * classes, machine.sector * classes
     moved = sums[bits.READS] + sums[bits.WRITES_OUT]
-    dirty = float(state.l2[bits.WRITTEN].sum()) + float(state.side[bits.WRITTEN].sum())
+    dirty = float(_dirty(machine, state).sum())
     in_l2 = sums[bits.FILLED] - sums[bits.COPIED]
     filled = sums[bits.SIDE_FILLED] if machine.memory_side else in_l2
     cycles = seconds * machine.clock
@@ -275,5 +307,6 @@ def _counts(
         inserted=filled * each,
         row_hits=float((sums[bits.READ_ROWS] + sums[bits.WRITE_ROWS]) / moved) if moved else 1.0,
         stalls=float(classes * waited / cycles) if cycles else 0.0,
+        part=1.0 / classes,
         seconds=seconds,
     )

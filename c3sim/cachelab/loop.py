@@ -20,12 +20,12 @@ from c3sim.cachelab.state import (
     CLEANED,
     CODE,
     COPIED,
+    COPY,
     FILLED,
     FREE,
     GATHERING,
+    HERE,
     IDLE,
-    L1,
-    L1_HITS,
     L2,
     L2_LOAD_HITS,
     L2_STORE_HITS,
@@ -33,7 +33,7 @@ from c3sim.cachelab.state import (
     LEFT_CLEAN,
     LEFT_WRITTEN,
     LINE,
-    LOADS,
+    MOVED,
     NEXT,
     NO_WAIT,
     NONE,
@@ -53,11 +53,9 @@ from c3sim.cachelab.state import (
     SIDE_HITS,
     SIDE_LEFT,
     STAMP,
-    STORED,
     STORES,
     SURE,
     TRUSTED,
-    UNIT_IDLE,
     USED,
     WAITED,
     WRITE_ROWS,
@@ -79,7 +77,7 @@ from c3sim.engine.compiled.table import compiled, inline
 def find(cache: Array, index: int, line: int) -> int:
     """Way of a set of *cache* that has *line*."""
     for way in range(cache.shape[2]):
-        if cache[LINE, index, way] == line:
+        if cache[index, LINE, way] == line:
             return way
     return NONE
 
@@ -91,10 +89,10 @@ def free_way(cache: Array, index: int, now: float) -> int:
     """
     best = NONE
     for way in range(cache.shape[2]):
-        if cache[LINE, index, way] == NONE:
+        if cache[index, LINE, way] == NONE:
             return way
-        fresh = best == NONE or cache[USED, index, way] < cache[USED, index, best]
-        if cache[READY, index, way] <= now and fresh:
+        fresh = best == NONE or cache[index, USED, way] < cache[index, USED, best]
+        if cache[index, READY, way] <= now and fresh:
             best = way
     return best
 
@@ -102,9 +100,9 @@ def free_way(cache: Array, index: int, now: float) -> int:
 @compiled
 def earliest(cache: Array, index: int) -> float:
     """When the first miss under way of a set is over."""
-    least = cache[READY, index, 0]
+    least = cache[index, READY, 0]
     for way in range(1, cache.shape[2]):
-        least = min(least, cache[READY, index, way])
+        least = min(least, cache[index, READY, way])
     return float(least)
 
 
@@ -140,6 +138,7 @@ def drain(p: Settings, s: State, channel: int, now: float) -> None:
             if gathered[other] != NONE and gathered[other] // p.row_lines == row:
                 s.counts[WRITE_ROWS] += hit
                 s.counts[WRITES_OUT] += 1
+                s.channel[MOVED, channel] += 1
                 s.channel[FREE, channel] = max(s.channel[FREE, channel], now) + p.memory_cycles
                 gathered[other], hit = NONE, True
     s.channel[GATHERING, channel] = 0
@@ -162,6 +161,7 @@ def from_memory(p: Settings, s: State, line: int, now: float) -> float:
     channel = channel_of(p, line)
     hit, ready = open_row(p, s, channel, place_of(p, line), now)
     s.counts[READS] += 1
+    s.channel[MOVED, channel] += 1
     s.counts[READ_ROWS] += hit
     s.channel[FREE, channel] = max(s.channel[FREE, channel], now) + p.memory_cycles
     return float(max(ready + p.memory_cycles, s.channel[FREE, channel]))
@@ -179,14 +179,14 @@ def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
         if not found:
             way = free_way(s.side, index, now)
             s.counts[SIDE_FILLED] += 1
-            if s.side[LINE, index, way] != NONE:
+            if s.side[index, LINE, way] != NONE:
                 s.counts[SIDE_LEFT] += 1
-                if s.side[WRITTEN, index, way]:
-                    begin = to_memory(p, s, int(s.side[LINE, index, way]), now)
-            s.side[LINE, index, way], s.side[WRITTEN, index, way] = line, False
-        s.side[USED, index, way] = s.counts[STAMP]
+                if s.side[index, WRITTEN, way]:
+                    begin = to_memory(p, s, int(s.side[index, LINE, way]), now)
+            s.side[index, LINE, way], s.side[index, WRITTEN, way] = line, False
+        s.side[index, USED, way] = s.counts[STAMP]
         if store:
-            s.side[WRITTEN, index, way] = True
+            s.side[index, WRITTEN, way] = True
             return begin
         if found:
             return begin + p.cache_latency
@@ -242,8 +242,8 @@ def rinse(p: Settings, s: State, die: int, line: int, now: float) -> float:
         other = chunk * p.interleave + each % p.interleave
         index = die * p.l2_sets + set_of(p, p.l2_sets, other, p.banks)
         way = find(s.l2, index, other)
-        if way != NONE and s.l2[WRITTEN, index, way]:
-            s.l2[WRITTEN, index, way] = False
+        if way != NONE and s.l2[index, WRITTEN, way] == HERE:
+            s.l2[index, WRITTEN, way] = False
             s.counts[RINSED] += other != line
             s.counts[CLEANED] += other != line
             now = max(now, written_past_l2(p, s, other, now))
@@ -255,38 +255,45 @@ def take(
     p: Settings, s: State, die: int, index: int, way: int, line: int, code: int, now: float
 ) -> float:
     """*line* takes a way of a set of L2; when the line that it replaces is gone."""
-    old = int(s.l2[LINE, index, way])
+    old = int(s.l2[index, LINE, way])
     if old != NONE:
-        learn(s, 1, int(s.l2[CODE, index, way]), False)
-        if s.l2[WRITTEN, index, way]:
+        learn(s, 1, int(s.l2[index, CODE, way]), False)
+        if s.l2[index, WRITTEN, way] == HERE:
             s.counts[LEFT_WRITTEN] += 1
             rinses = p.policy & RINSE
             now = rinse(p, s, die, old, now) if rinses else written_past_l2(p, s, old, now)
         else:
             s.counts[LEFT_CLEAN] += 1
     s.counts[FILLED] += 1
-    s.l2[LINE, index, way], s.l2[CODE, index, way] = line, code
-    s.l2[WRITTEN, index, way] = False
-    s.l2[USED, index, way] = 0.0 if code >= p.leaving else s.counts[STAMP]
+    s.l2[index, LINE, way], s.l2[index, CODE, way] = line, code
+    s.l2[index, WRITTEN, way] = False
+    s.l2[index, USED, way] = 0.0 if code >= p.leaving else s.counts[STAMP]
     return now
 
 
 @compiled
-def write(p: Settings, s: State, index: int, way: int, now: float) -> float:
-    """A way of L2 holds stores from now on; where too many of its set do, the oldest is cleaned."""
-    s.l2[WRITTEN, index, way] = True
+def write(p: Settings, s: State, index: int, way: int, where: int, now: float) -> float:
+    """A way of L2 holds stores from now on (*where*: HERE, or a copy of them); where too many of
+    its set do, the oldest is cleaned.
+    """
+    s.l2[index, WRITTEN, way] = where
+    if p.written_ways >= s.l2.shape[2]:
+        return now
     many, oldest_way = 0, NONE
     for other in range(s.l2.shape[2]):
-        if s.l2[LINE, index, other] != NONE and s.l2[WRITTEN, index, other]:
+        if s.l2[index, LINE, other] != NONE and s.l2[index, WRITTEN, other]:
             many += 1
-            older = oldest_way == NONE or s.l2[USED, index, other] < s.l2[USED, index, oldest_way]
+            older = oldest_way == NONE or s.l2[index, USED, other] < s.l2[index, USED, oldest_way]
             if other != way and older:
                 oldest_way = other
     if many <= p.written_ways or oldest_way == NONE:
         return now
-    s.l2[WRITTEN, index, oldest_way] = False
+    owned = s.l2[index, WRITTEN, oldest_way] == HERE
+    s.l2[index, WRITTEN, oldest_way] = False
+    if not owned:
+        return now
     s.counts[CLEANED] += 1
-    return written_past_l2(p, s, int(s.l2[LINE, index, oldest_way]), now)
+    return written_past_l2(p, s, int(s.l2[index, LINE, oldest_way]), now)
 
 
 @inline
@@ -333,7 +340,7 @@ def drop_copies(p: Settings, s: State, die: int, home: int, line: int) -> None:
             index = set_in_l2(p, other, line)
             way = find(s.l2, index, line)
             if way != NONE:
-                s.l2[LINE, index, way] = s.l2[CODE, index, way] = NONE
+                s.l2[index, LINE, way] = s.l2[index, CODE, way] = NONE
                 s.counts[LEFT_CLEAN] += 1
 
 
@@ -357,9 +364,9 @@ def hit(s: State, index: int, way: int, store: bool, counted: bool) -> None:
     """A line of L2 is used again; *counted* among the hits or not."""
     if counted:
         s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
-    s.l2[USED, index, way] = s.counts[STAMP]
-    learn(s, 1, int(s.l2[CODE, index, way]), True)
-    s.l2[CODE, index, way] = NONE
+    s.l2[index, USED, way] = s.counts[STAMP]
+    learn(s, 1, int(s.l2[index, CODE, way]), True)
+    s.l2[index, CODE, way] = NONE
 
 
 @inline
@@ -376,9 +383,9 @@ def at_home(
     if way != NONE:
         hit(s, index, way, store, not found)
         if not store:
-            return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
+            return float(max(now + 0.5 * p.l2_latency, s.l2[index, READY, way]))
         if cached:
-            return write(p, s, index, way, now)
+            return write(p, s, index, way, HERE, now)
         return written_past_l2(p, s, line, now)
     if cached and trusted(p, s, 1, code, line):
         way, now = way_for(p, s, index, bank, line, now)
@@ -387,11 +394,11 @@ def at_home(
     if store:
         if way == NONE:
             return written_past_l2(p, s, line, now)
-        s.l2[READY, index, way] = now
-        return write(p, s, index, way, now)
+        s.l2[index, READY, way] = now
+        return write(p, s, index, way, HERE, now)
     done = miss(p, s, bank, line, now)
     if way != NONE:
-        s.l2[READY, index, way] = done
+        s.l2[index, READY, way] = done
     return done
 
 
@@ -411,7 +418,7 @@ def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> 
         if found:
             hit(s, index, way, store, True)
             if not store:
-                return float(max(now + 0.5 * p.l2_latency, s.l2[READY, index, way]))
+                return float(max(now + 0.5 * p.l2_latency, s.l2[index, READY, way]))
         elif (not store or p.policy & STORES) and trusted(p, s, 1, code, line):
             index, way, now = copy(p, s, die, line, code, now)
         now = through_bank(p, s, bank_of(p, home, line), now + p.l2_latency)
@@ -419,49 +426,7 @@ def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> 
         drop_copies(p, s, die, home, line)
     done = at_home(p, s, home, line, code, found, now)
     if way != NONE and not found:
-        s.l2[READY, index, way] = done
-    return done
-
-
-@inline
-def way_of_l1(
-    p: Settings, s: State, unit: int, index: int, line: int, now: float
-) -> tuple[int, float]:
-    """A way of a set of L1 for a line that misses, and when; NONE: it takes none."""
-    way = free_way(s.l1, index, now)
-    if way == NONE and not p.policy & NO_WAIT:
-        until = earliest(s.l1, index)
-        free = s.channel[FREE, channel_of(p, line)]
-        s.counts[UNIT_IDLE] += max(0.0, until - max(now, free))
-        s.unit[unit] = max(s.unit[unit], until)
-        return free_way(s.l1, index, until), until
-    return way, now
-
-
-@inline
-def access(p: Settings, s: State, unit: int, line: int, code: int, now: float) -> float:
-    """When the load (or store) of *line* by *unit* is over."""
-    s.counts[STAMP] += 1
-    die = unit // p.of_die
-    store = code % 2 == 1
-    s.counts[STORED if store else LOADS] += s.counts[SECTORS]
-    index, way, through_l1 = 0, NONE, bool(not store and p.policy & L1)
-    if through_l1:
-        index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
-        way = find(s.l1, index, line)
-        if way != NONE:
-            s.counts[L1_HITS] += s.counts[SECTORS]
-            s.l1[USED, index, way] = s.counts[STAMP]
-            learn(s, 0, int(s.l1[CODE, index, way]), True)
-            s.l1[CODE, index, way] = NONE
-            return float(max(now + p.l1_latency, s.l1[READY, index, way]))
-        if trusted(p, s, 0, code, line):
-            way, now = way_of_l1(p, s, unit, index, line, now)
-        now += 0.5 * p.l1_latency
-    done = in_l2(p, s, die, line, code, now)
-    if way != NONE:
-        if s.l1[LINE, index, way] != NONE:
-            learn(s, 0, int(s.l1[CODE, index, way]), False)
-        s.l1[LINE, index, way], s.l1[CODE, index, way] = line, code
-        s.l1[USED, index, way], s.l1[READY, index, way] = s.counts[STAMP], done
+        s.l2[index, READY, way] = done
+    if way != NONE and store and p.policy & STORES:
+        done = write(p, s, index, way, COPY, done)
     return done

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from c3sim.cachelab.stream import Array
+from c3sim.cachelab.stream import Array, Grain
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Dtype
@@ -58,6 +58,7 @@ class Machine:
     window: int  # lines under way of a workgroup
     line: int  # bytes
     sector: int  # bytes, that are asked for
+    lanes: int = 0  # of a wave, which asks for its own sectors; 0: a workgroup asks at once
     l1: Level  # of a unit
     l2: Level  # of a die
     memory_side: Level | None
@@ -92,6 +93,10 @@ class Machine:
     def ways(self) -> tuple[int, int, int]:
         """Ways of L1, L2 and the memory-side cache; 0: there is none."""
         return self.l1.ways, self.l2.ways, self.memory_side.ways if self.memory_side else 0
+
+    @property
+    def grain(self) -> Grain:
+        return Grain(self.line, self.sector, self.lanes)
 
     def channel(self, line: Array) -> Array:
         """Channel of each *line*."""
@@ -150,6 +155,7 @@ def machine_of(
         window=max(1, min(MOST_LINES_UNDER_WAY, round(under_way))),
         line=line,
         sector=int(values["sector"]),
+        lanes=int(values["lanes"]),
         l1=Level.of(*l1),
         l2=Level.of(gpu.l2.capacity * share / parts, line, ways, banks),
         memory_side=Level.of(side.capacity, line, policies.ways, channels) if side else None,

@@ -100,7 +100,9 @@ def _rows_of(count: int, width: int) -> tuple[Array, Array, Array, Array]:
     first column, end.
     """
     rows = -(-count // width)
-    cuts = np.unique(np.concatenate([np.arange(rows) * width, np.arange(0, count, GROUP)]))
+    cuts = np.concatenate([np.arange(rows) * width, np.arange(0, count, GROUP)])
+    cuts.sort(kind="stable")  # two runs, which are merged
+    cuts = cuts[np.append(True, cuts[1:] != cuts[:-1])]
     ends = np.append(cuts[1:], count)
     row = cuts // width
     return cuts // GROUP, row, cuts - row * width, ends - row * width
@@ -115,21 +117,22 @@ def _pooling(s: Shape, element: int, backward: bool, memory: Memory | None = Non
     if not backward:
         group, row, left, right = _rows_of(pooled, out_wide)
         launch = Launch("pooling", -(-pooled // GROUP), float(window**2 * pooled))
-        image, line = row // out_high, row % out_high
+        image, line, lane = row // out_high, row % out_high, (row * out_wide + left) % GROUP
         for tap in range(window**2):
             down, across = divmod(tap, window)
             place = (image * high + line * stride + down) * wide + left * stride + across
             length = ((right - left - 1) * stride + 1) * element
-            launch.touch(group, tap, x + place * element, length)
+            start = x + place * element
+            launch.touch(group, tap, start, length, lane=lane, each=stride * element)
         begin = y + (row * out_wide + left) * element
         launch.touch(group, window**2, begin, (right - left) * element, store=True, phase=1)
         return Program.of(launch)
     dy, dx = memory.place(pooled * element), memory.place(size * element)
     group, row, left, right = _rows_of(size, wide)
     launch = Launch("pooling-backward", -(-size // GROUP), 2.0 * size)
-    image, line = row // high, row % high
+    image, line, lane = row // high, row % high, (row * wide + left) % GROUP
     own = (row * wide + left) * element
-    launch.touch(group, 0, x + own, (right - left) * element)
+    launch.touch(group, 0, x + own, (right - left) * element, lane=lane, each=element)
     looks = -(-window // stride)
     for look in range(looks**2):
         up, back = divmod(look, looks)
@@ -140,7 +143,9 @@ def _pooling(s: Shape, element: int, backward: bool, memory: Memory | None = Non
         place = (image * out_high + of_row) * out_wide + begin
         for order, base in enumerate((y, dy)):
             begins = base + np.maximum(place, 0) * element
-            launch.touch(group, 1 + 2 * look + order, begins, inside * (end - begin) * element)
+            length = inside * (end - begin) * element
+            place_of = 1 + 2 * look + order
+            launch.touch(group, place_of, begins, length, lane=lane, each=element // stride)
     launch.touch(group, 99, dx + own, (right - left) * element, store=True, phase=1)
     return Program.of(launch)
 
@@ -158,7 +163,7 @@ def _batch_norm(s: Shape, element: int, backward: bool) -> Program:
     for again in range(2):
         for number, base in enumerate(bases[:-1]):
             later = order + number + again * 4 * n * len(pieces)
-            launch.touch(group, later, base + start, length, phase=again)
+            launch.touch(group, later, base + start, length, phase=again, each=element)
     last = order + 3 + 4 * n * len(pieces)
     launch.touch(group, last, bases[-1] + start, length, store=True, phase=1)
     return Program.of(launch)
@@ -173,7 +178,8 @@ def _softmax(s: Shape, element: int, backward: bool) -> Program:
     times = 2 if backward else 3
     for again in range(times):
         for number, base in enumerate(bases[:-1]):
-            launch.touch(group, 4 * again + number, base + group * row, row, phase=again)
+            begin = base + group * row
+            launch.touch(group, 4 * again + number, begin, row, phase=again, each=element)
     launch.touch(group, 99, bases[-1] + group * row, row, store=True, phase=times)
     return Program.of(launch)
 
@@ -195,8 +201,8 @@ def _lrn(s: Shape, element: int, _backward: bool) -> Program:
         return np.asarray(((image * c + channel_of) * plane + piece * GROUP) * element)
 
     entering, leaving = channel + half, channel - half - 1
-    launch.touch(group, 4 * channel, x + place(entering), length * (entering < c))
-    launch.touch(group, 4 * channel + 1, x + place(leaving), length * (leaving >= 0))
+    for order, of, there in ((0, entering, entering < c), (1, leaving, leaving >= 0)):
+        launch.touch(group, 4 * channel + order, x + place(of), length * there, each=element)
     for order, base in ((2, y), (3, scale)):
         launch.touch(group, 4 * channel + order, base + place(channel), length, store=True)
     return Program.of(launch)

@@ -88,7 +88,8 @@ def served_of(
 def source_of(counts: Counts, machine: Machine, policy: str) -> str:
     """Source of *counts*, and how far a sample may be from the whole."""
     near = f"hits within {100 * counts.error:.2f} points, bytes within {counts.bytes_error:.1%}"
-    sample = f"; {near}" if counts.samples > 1 else "; all lines"
+    once = "" if counts.samples > 1 else " in one order of workgroups"
+    sample = f"; {near}{once}" if counts.part < 1.0 else "; all lines"
     return f"cache laboratory, {machine.name}, {policy}{sample}"
 
 

@@ -64,7 +64,7 @@ class Settings(NamedTuple):
 class State(NamedTuple):
     """Caches, queues and channels between two accesses: arrays by quantity, then by thing."""
 
-    l1: Array  # of CACHE_LINES x set x way
+    l1: Array  # set x CACHE_LINES x way: what an access looks at lies side by side
     l2: Array
     side: Array
     unit: Array  # when each starts its next line
@@ -90,9 +90,13 @@ class Slots(NamedTuple):
 
 
 # Quantities of a way of a cache (CODE: the instruction that brought it, until it is found again),
-LINE, USED, READY, CODE, WRITTEN, CACHE_LINES = range(6)
+# THERE: sectors of a line of L1. WRITTEN: HERE, or a COPY of what another part of L2 has.
+LINE, USED, READY, CODE, WRITTEN, THERE, CACHE_LINES = range(7)
+HERE, COPY = 1, 2
 FREE, NEXT, BANK_LINES = range(3)  # of a bank,
-GATHERING, CHANNEL_LINES = 1, 2  # of a channel, beside FREE; of a row:
+# of a channel, beside FREE (lines read and written; sectors loaded, and found in L1 or L2);
+GATHERING, MOVED, LOADED, FOUND, CHANNEL_LINES = range(1, 6)
+# of a row:
 ROW, READY_OF_ROW = 0, 1
 POSITION, END, PHASE, PLACE, LATEST, AGE, SLOT_LINES = range(7)  # of a slot
 
@@ -130,8 +134,8 @@ def _table(shape: tuple[int, ...], value: float = 0.0, kind: type = np.float64) 
 
 def _cache(sets: int, ways: int) -> Array:
     """An empty cache."""
-    cache = _table((CACHE_LINES, sets, ways))
-    cache[LINE] = cache[CODE] = NONE
+    cache = _table((sets, CACHE_LINES, ways))
+    cache[:, LINE] = cache[:, CODE] = NONE
     return cache
 
 

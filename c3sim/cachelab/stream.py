@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 PAGE = 4096  # bytes; tensors begin at multiples of it
+OF_EACH = ("group", "order", "start", "length", "phase", "lane")  # arrays of a span each
 AT_ONCE = 1 << 15  # spans that become lines together: what they need meanwhile stays in caches
 STEP_LINE, STEP_CODE, STEP_PHASE, STEP_NUMBERS = range(4)  # of a step
-CODE_BITS = 20  # of a code; above them, how many sectors of its line a step touches
-CODES = (1 << CODE_BITS) - 1
+CODE_BITS, MOST_SECTORS = 20, 4  # of a code; above them, which sectors of its line a step touches,
+ASKED = CODE_BITS + MOST_SECTORS  # and, from this bit on, how many sectors its waves ask for
+CODES, SECTORS = (1 << CODE_BITS) - 1, (1 << MOST_SECTORS) - 1
 #: True for the lines of a sample.
 Sample = Callable[[Array], Array]
 
@@ -27,7 +29,8 @@ class Stream(NamedTuple):
     """Lines of one launch. Workgroup w has the steps from ``first[w]`` up to ``first[w + 1]``.
 
     *steps*: of 32 bits, side by side, as the loops read them: number of the line (2^31 lines are
-    more than memory has), code and sectors, phase.
+    more than memory has), code and sectors,
+    phase.
     """
 
     steps: Array
@@ -45,8 +48,8 @@ class Stream(NamedTuple):
 
     @property
     def sectors(self) -> Array:
-        """How many sectors of its line each step touches."""
-        return np.asarray(self.steps[:, STEP_CODE] >> CODE_BITS)
+        """Sectors of its line that each step asks for; one that two waves touch counts twice."""
+        return np.asarray(self.steps[:, STEP_CODE] >> ASKED)
 
     @property
     def lines(self) -> int:
@@ -61,6 +64,16 @@ class Stream(NamedTuple):
         return Stream(steps, self.first)
 
 
+class Grain(NamedTuple):
+    """What is asked for at once: a *line*, a *sector* of it, by a wave of so many *lanes* (0: by
+    all of a workgroup); in bytes.
+    """
+
+    line: int
+    sector: int
+    lanes: int = 0
+
+
 class _Spans(NamedTuple):
     group: Array
     order: Array
@@ -69,6 +82,8 @@ class _Spans(NamedTuple):
     code: int
     phase: Array
     shared: Array
+    lane: Array  # of the first byte
+    each: int  # bytes between a lane and the next
 
 
 @dataclass
@@ -89,31 +104,28 @@ class Launch:
 
     def touch(
         self, group: Array, order: Any, start: Array, length: Any, *, store: bool = False,
-        phase: Any = 0, shared: Any = (0,),
+        phase: Any = 0, shared: Any = (0,), lane: Any = 0, each: int = 0,
     ) -> None:  # fmt: skip
         """One instruction: arrays (or one value for all) of workgroup, place in its program, first
         byte, bytes, and phase. *shared*: workgroups that touch the same span, as distances from the
-        first one.
+        first one. *lane*: the thread of the first byte, whose neighbour is *each* bytes further (0:
+        waves end where sectors do).
         """
         shape = np.broadcast_shapes(*(np.shape(each) for each in (group, order, start, length)))
         flat = [
             np.broadcast_to(np.asarray(each, dtype=np.int64), shape).ravel()
-            for each in (group, order, start, length, phase)
+            for each in (group, order, start, length, phase, lane)
         ]
         keep = flat[3] > 0
         if not keep.all():
             flat = [each[keep] for each in flat]
         code = 2 * len(self.spans) + store
-        self.spans.append(
-            _Spans(flat[0], flat[1], flat[2], flat[3], code, flat[4], np.asarray(shared))
-        )
+        own, at, begin, long, of, lanes = flat
+        self.spans.append(_Spans(own, at, begin, long, code, of, np.asarray(shared), lanes, each))
 
-    def stream(self, line: int, sample: Sample | None = None, sector: int | None = None) -> Stream:
-        """Accesses of the launch to lines of *line* bytes, in sectors of *sector* (left out: one a
-        line); with a *sample* to its lines alone.
-        """
-        sizes = line, sector or line
-        parts = (part for each in self.spans for part in _lines(each, sizes, sample))
+    def stream(self, grain: Grain, sample: Sample | None = None) -> Stream:
+        """Accesses of the launch in *grain*; with a *sample* to its lines alone."""
+        parts = (part for each in self.spans for part in _lines(each, grain, sample))
         group, order, *step = (np.concatenate(each) for each in zip(*parts, strict=True))
         if self.place is not None:
             group = self.place[group]
@@ -127,6 +139,11 @@ class Launch:
         """Lines of *line* bytes that it touches, each as often as it does."""
         return int(sum(_count(each, line).sum() * len(each.shared) for each in self.spans))
 
+    @property
+    def phases(self) -> int:
+        """How often a workgroup waits for what it has asked for and computes on it."""
+        return max((int(each.phase.max(initial=0)) for each in self.spans), default=0)
+
     def bytes(self, *, stored: bool) -> float:
         """Bytes that it loads, or stores."""
         asked = (each for each in self.spans if each.code % 2 == stored)
@@ -137,22 +154,16 @@ def _count(spans: _Spans, line: int) -> Array:
     return np.asarray((spans.start + spans.length - 1) // line - spans.start // line + 1)
 
 
-def _lines(
-    spans: _Spans, sizes: tuple[int, int], sample: Sample | None
-) -> Iterator[Sequence[Array]]:
+def _lines(spans: _Spans, grain: Grain, sample: Sample | None) -> Iterator[Sequence[Array]]:
     """Workgroup, order, line, code, phase of each line of *spans*, AT_ONCE of these at a time."""
     for at in range(0, len(spans.start), AT_ONCE):
         own = slice(at, at + AT_ONCE)
-        group, order, start, length = (each[own] for each in spans[:4])
-        yield _lines_of(
-            _Spans(group, order, start, length, spans.code, spans.phase[own], spans.shared),
-            sizes,
-            sample,
-        )
+        of_each = {name: getattr(spans, name)[own] for name in OF_EACH}
+        yield _lines_of(spans._replace(**of_each), grain, sample)
 
 
-def _lines_of(spans: _Spans, sizes: tuple[int, int], sample: Sample | None) -> Sequence[Array]:
-    line, sector = sizes
+def _lines_of(spans: _Spans, grain: Grain, sample: Sample | None) -> Sequence[Array]:
+    line, sector, _ = grain
     count = _count(spans, line)
     index = np.repeat(np.arange(len(count)), count)
     within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
@@ -161,13 +172,28 @@ def _lines_of(spans: _Spans, sizes: tuple[int, int], sample: Sample | None) -> S
         keep = sample(number)
         index, number = index[keep], number[keep]
     start, times = spans.start[index], len(spans.shared)
-    first = np.maximum(start, number * line) // sector
-    last = (np.minimum(start + spans.length[index], (number + 1) * line) - 1) // sector
-    code = spans.code + ((last - first + 1) << CODE_BITS)
+    begin = np.maximum(start, number * line)
+    end = np.minimum(start + spans.length[index], (number + 1) * line)
+    first, last = begin // sector, (end - 1) // sector
+    mask = (2 << (last - number * (line // sector))) - (1 << (first - number * (line // sector)))
+    asked = last - first + 1 + _twice(spans, index, begin, end, grain)
+    code = spans.code + (mask << CODE_BITS) + (asked << ASKED)
     group = (spans.group[index][:, None] + spans.shared[None, :]).ravel()
     rest = (spans.order[index], number, code, spans.phase[index])
     order, number, code, phase = (np.repeat(each, times) for each in rest)
     return group, order, number, code, phase
+
+
+def _twice(spans: _Spans, index: Array, begin: Array, end: Array, grain: Grain) -> Array | int:
+    """Sectors of each piece from *begin* to *end* of a line of the span *index* that two waves
+    touch; what a wave touches is as long as some sectors, but may begin within one.
+    """
+    wave = grain.lanes * spans.each
+    if not wave:
+        return 0
+    origin = (spans.start - spans.lane % grain.lanes * spans.each)[index]
+    within = (end - 1 - origin) // wave - (begin - origin) // wave
+    return np.asarray(within * (origin % grain.sector != 0))
 
 
 class Memory:

@@ -8,25 +8,39 @@ from __future__ import annotations
 
 from math import inf
 
-from c3sim.cachelab.loop import access, drain
+from c3sim.cachelab.first_level import access
+from c3sim.cachelab.loop import drain
 from c3sim.cachelab.state import (
     AGE,
     BURST,
     END,
+    FOUND,
+    L1_HITS,
+    L2_LOAD_HITS,
     LATEST,
     LINE,
+    LOADED,
     NOBODY,
     NONE,
     PHASE,
     PLACE,
     POSITION,
     READY,
-    SECTORS,
     Settings,
     Slots,
     State,
+    channel_of,
 )
-from c3sim.cachelab.stream import CODE_BITS, CODES, STEP_CODE, STEP_LINE, STEP_PHASE, Array
+from c3sim.cachelab.stream import (
+    ASKED,
+    CODE_BITS,
+    CODES,
+    SECTORS,
+    STEP_CODE,
+    STEP_LINE,
+    STEP_PHASE,
+    Array,
+)
 from c3sim.engine.compiled.table import compiled, heapify, inline, sift_down
 
 
@@ -47,18 +61,24 @@ def begin(slots: Slots, first: Array, slot: int, die: int, dies: int) -> bool:
 
 @inline
 def advance(
-    p: Settings, s: State, slots: Slots, steps: Array, unit: int, slot: int, issue: float
-) -> None:
+    p: Settings, s: State, slots: Slots, steps: Array, unit: int, slot: int, issue: float,
+    of_phase: float,
+) -> None:  # fmt: skip
     """*slot* of *unit* starts up to BURST lines; its key becomes when it goes on."""
     now = slots.key[slot]
     for _ in range(BURST):
         at = int(slots.at[POSITION, slot])
         if at == slots.at[END, slot]:
             break
-        if steps[at, STEP_PHASE] != slots.at[PHASE, slot]:
-            slots.at[PHASE, slot] = steps[at, STEP_PHASE]
+        phases = steps[at, STEP_PHASE] - slots.at[PHASE, slot]
+        if phases:
             if slots.at[LATEST, slot] > now:
                 now = slots.at[LATEST, slot]
+                break
+            slots.at[PHASE, slot] = steps[at, STEP_PHASE]
+            if of_phase > 0.0:
+                now = max(now, s.unit[unit]) + phases * of_phase
+                s.unit[unit] = now
                 break
         place = int(slots.at[PLACE, slot])
         if slots.ring[slot, place] > now:
@@ -67,8 +87,14 @@ def advance(
         now = max(now, s.unit[unit])
         s.unit[unit] = now + issue
         line, code = int(steps[at, STEP_LINE]), int(steps[at, STEP_CODE]) & CODES
-        s.counts[SECTORS] = int(steps[at, STEP_CODE]) >> CODE_BITS
-        done = access(p, s, unit, line, code, now)
+        mask = int(steps[at, STEP_CODE]) >> CODE_BITS & SECTORS
+        asked = int(steps[at, STEP_CODE]) >> ASKED
+        found = s.counts[L1_HITS] + s.counts[L2_LOAD_HITS]
+        done = access(p, s, unit, line, code, mask, asked, now)
+        if code % 2 == 0:
+            channel = channel_of(p, line)
+            s.channel[LOADED, channel] += asked
+            s.channel[FOUND, channel] += s.counts[L1_HITS] + s.counts[L2_LOAD_HITS] - found
         slots.ring[slot, place] = done
         slots.at[LATEST, slot] = max(slots.at[LATEST, slot], done)
         slots.at[PLACE, slot] = (place + 1) % p.window
@@ -133,13 +159,14 @@ def deal(
 
 @compiled
 def run(
-    p: Settings, s: State, slots: Slots, steps: Array, first: Array, start: float, issue: float
-) -> float:
+    p: Settings, s: State, slots: Slots, steps: Array, first: Array, start: float, issue: float,
+    of_phase: float,
+) -> float:  # fmt: skip
     """One launch from *start* on; when its last line is there. The L1s begin empty. Places take
     turns: all of a unit together, where it chooses the oldest workgroup, else each for itself.
     """
-    s.l1[LINE] = NONE
-    s.l1[READY] = 0.0
+    s.l1[:, LINE] = NONE
+    s.l1[:, READY] = 0.0
     places = p.slots // (p.dies * p.of_die)
     together = places if p.oldest_first else 1
     queues = 1 if p.parts else p.dies
@@ -148,7 +175,7 @@ def run(
         mine = slots.heap[0] * together
         unit = mine // places
         slot = oldest(slots, mine, mine + together, slots.turn[slots.heap[0]])
-        advance(p, s, slots, steps, unit, slot, issue)
+        advance(p, s, slots, steps, unit, slot, issue, of_phase)
         if slots.at[POSITION, slot] == slots.at[END, slot]:
             end = max(end, slots.at[LATEST, slot])
             slots.key[slot] = max(slots.key[slot], slots.at[LATEST, slot])

@@ -1,8 +1,8 @@
 """The cache laboratory against an LRU stack, against what must be conserved, and in parts."""
 
-import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,13 +16,14 @@ from c3sim.cachelab import laboratory, state, stream, turns
 from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
+from c3sim.cachelab.served import source_of
 from c3sim.cachelab.stack import distances, found_by
-from c3sim.cachelab.stream import Launch
+from c3sim.cachelab.stream import Grain, Launch
 from c3sim.errors import InputError
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.study import Application
 
-LINE = 64
+LINE, MIB = 64, 2**20
 TINY = Machine(
     name="tiny", clock=1e9, units=1, dies=1, residents=1, window=1, line=LINE, sector=LINE,
     l1=Level(2, 2), l2=Level(4, 4), memory_side=None, shared=1024.0, written_ways=4, banks=1,
@@ -56,7 +57,7 @@ def run(machine, policy, *launches, leaving=state.NEVER):
     kept = loop_state(machine, settings)
     slots, now = state.new_slots(settings), 0.0
     for each in launches:
-        now = turns.run(settings, kept, slots, *each.stream(machine.line), now, 1.0)
+        now = turns.run(settings, kept, slots, *each.stream(machine.grain), now, 1.0, 0.0)
     return kept
 
 
@@ -118,11 +119,11 @@ def test_lines_in_are_lines_out(policy):
     stored = np.arange(300)
     launches = (launch(random_lines(1500, 120), groups=12), launch(stored, groups=8, stores=True))
     kept = run(MANY, policy, *launches)
-    counts, resident = kept.counts, (kept.l2[state.LINE] != state.NONE).sum()
+    counts, resident = kept.counts, (kept.l2[:, state.LINE] != state.NONE).sum()
     found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
     assert counts[state.LOADS] == 1500 == found + counts[state.READS]
     assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
-    dirty = kept.l2[state.WRITTEN].sum()
+    dirty = kept.l2[:, state.WRITTEN].sum()
     assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + dirty
     assert counts[state.READ_ROWS] <= counts[state.READS]
     assert counts[state.WRITE_ROWS] <= counts[state.WRITES_OUT]
@@ -133,7 +134,7 @@ def test_stores_are_combined_where_they_are_cached():
     again = np.tile(np.arange(8), 4)
     uncached, cached = (run(TINY, name, launch(again, stores=True)) for name in POLICIES_OF_STORES)
     assert uncached.counts[state.WRITES_OUT] == 32
-    assert cached.counts[state.WRITES_OUT] + cached.l2[state.WRITTEN].sum() == 8
+    assert cached.counts[state.WRITES_OUT] + cached.l2[:, state.WRITTEN].sum() == 8
 
 
 POLICIES_OF_STORES = ("cache_r", "cache_rw")
@@ -184,6 +185,14 @@ def test_lines_that_leave_first_leave_others_where_they_are():
 PARTS = replace(MANY, units=2, dies=2, parts=True, residents=1, window=1)
 
 
+def of_part(line):
+    return state.home_of(laboratory.settings_of(PARTS, 0, 1), 0, line)
+
+
+def set_of_line(line):
+    return set_in(PARTS, PARTS.l2)(line)
+
+
 def of_units(*lines):
     """A workgroup for each list of lines; the first unit has the first one."""
     made = Launch("units", len(lines))
@@ -203,18 +212,19 @@ def test_a_part_of_l2_keeps_a_copy_of_what_belongs_to_another():
     assert (counts[state.READS], counts[state.L2_LOAD_HITS], counts[state.COPIED]) == (2, 4, 2)
     kept = run(PARTS, "past_l1", own, crossed, stored, crossed)
     assert kept.counts[state.COPIED] == 3 and kept.counts[state.READS] == 2
-    assert (kept.l2[state.LINE] == 0).sum() == 2
+    assert (kept.l2[:, state.LINE] == 0).sum() == 2
 
 
 def test_lines_in_parts_are_conserved():
     stored = launch(np.arange(300), groups=8, stores=True)
     launches = (launch(random_lines(1500, 120), groups=12), stored)
     kept = run(replace(PARTS, window=4), "cache_rw", *launches)
-    counts, resident = kept.counts, (kept.l2[state.LINE] != state.NONE).sum()
+    counts, resident = kept.counts, (kept.l2[:, state.LINE] != state.NONE).sum()
     found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
     assert counts[state.LOADS] == 1500 == found + counts[state.READS]
     assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
-    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + kept.l2[state.WRITTEN].sum()
+    dirty = (kept.l2[:, state.WRITTEN] == state.HERE).sum()
+    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + dirty
 
 
 @pytest.mark.parametrize(
@@ -229,7 +239,7 @@ def test_reads_by_units_that_change_find_what_was_measured(mib, found):
     made.touch(np.arange(pages), 0, np.arange(pages) * 4096, 4096)
     machine = machine_of(load_hardware("h200-8").node)
     again = Program((made, made), (0.0, 1.0))
-    counts = Laboratory(again, machine)._run(Sampled(16, 0), POLICIES["past_l1"])
+    counts = Laboratory(again, machine)._run(Sampled(16, 0), POLICIES["past_l1"])[0]
     assert counts.found == pytest.approx(found, abs=0.12)
 
 
@@ -241,8 +251,8 @@ def test_the_oldest_workgroup_of_a_unit_goes_on_first(oldest_first, end):
     machine = replace(TINY, residents=2, window=8, oldest_first=oldest_first)
     settings = laboratory.settings_of(machine, POLICIES["past_l1"], 1)
     slots, kept = state.new_slots(settings), loop_state(machine, settings)
-    stream = of_units(np.arange(100), np.arange(100, 200)).stream(LINE)
-    turns.run(settings, kept, slots, *stream, 0.0, 1000.0)
+    stream = of_units(np.arange(100), np.arange(100, 200)).stream(machine.grain)
+    turns.run(settings, kept, slots, *stream, 0.0, 1000.0, 0.0)
     assert slots.at[state.LATEST, 0] == pytest.approx(end, rel=0.05)
 
 
@@ -256,7 +266,7 @@ def test_a_phase_waits_for_the_one_before():
         settings = laboratory.settings_of(wide, 0, 1)._replace(slots=1)
         slots = state.new_slots(settings)
         kept = loop_state(wide, settings)
-        ends.append(turns.run(settings, kept, slots, *made.stream(LINE), 0.0, 1.0))
+        ends.append(turns.run(settings, kept, slots, *made.stream(wide.grain), 0.0, 1.0, 0.0))
     assert 1.5 < ends[1] / ends[0] < 2.5
 
 
@@ -330,7 +340,7 @@ def test_lines_come_in_program_order_however_many_spans_are_taken_at_once(monkey
     made = Launch("few", 2)
     made.touch(np.array([1, 0]), np.array([5, 0]), np.array([9, 7]) * LINE, 4, phase=1)
     made.touch(0, 3, np.array([LINE]), 2 * LINE, store=True, shared=np.array([0, 1]))
-    found = made.stream(LINE).renumbered(10)
+    found = made.stream(TINY.grain).renumbered(10)
     assert found.line.tolist() == [7, 1, 2, 1, 2, 9]
     assert found.code.tolist() == [10, 13, 13, 13, 13, 10]
     assert found.steps[:, stream.STEP_PHASE].tolist() == [1, 0, 0, 0, 0, 1]
@@ -342,11 +352,93 @@ def test_a_step_says_how_many_sectors_it_touches():
     """Bytes 60 to 132 in lines of 64 and sectors of 32: one, two, and one of the three lines."""
     made = Launch("few", 1)
     made.touch(0, 0, np.array([60]), 73)
-    found = made.stream(64, sector=32)
+    found = made.stream(Grain(64, 32))
     assert found.line.tolist() == [0, 1, 2] and found.sectors.tolist() == [1, 2, 1]
-    assert made.stream(64).sectors.tolist() == [1, 1, 1]
+    assert made.stream(Grain(64, 64)).sectors.tolist() == [1, 1, 1]
     counts = Laboratory(Program.of(made), replace(TINY, sector=32)).counts("past_l1")
     assert (counts.loaded, counts.read) == (4 * 32, 3 * 64)
+
+
+def test_a_line_of_l1_has_the_sectors_that_were_asked_for():
+    """Of a line of four sectors the first, the second, and all: one, one and two are new."""
+    machine = replace(TINY, sector=16)
+    made = Launch("sectors", 1)
+    made.touch(0, np.arange(3), np.array([0, 16, 0]), np.array([16, 16, 64]), phase=np.arange(3))
+    counts = Laboratory(Program.of(made), machine).counts("cache_r")
+    assert (counts.loaded, counts.l1, counts.read) == (6 * 16, 2 * 16, 64)
+    assert counts.l2 == 3 * 16  # L2 has the whole line
+
+
+@pytest.mark.parametrize(
+    ("start", "lane", "loaded"), [(0, 0, 16), (8, 0, 17 + 1), (8, 2, 17), (0, 2, 16 + 2)]
+)
+def test_waves_ask_for_the_sector_that_they_share_twice(start, lane, loaded):
+    """256 bytes, 4 a lane, by waves of 32 lanes, in sectors of 16: the second wave begins 128 bytes
+    behind the first (with *lane* 2, 8 bytes less, and a third one 128 behind that).
+    """
+    made = Launch("waves", 1)
+    made.touch(0, 0, np.array([start]), 256, lane=lane, each=4)
+    machine = replace(TINY, sector=16, lanes=32)
+    stream = made.stream(machine.grain)
+    assert stream.sectors.sum() == loaded
+    counts = Laboratory(Program.of(made), machine).counts("cache_r")
+    assert counts.loaded == loaded * 16
+    touched = (start + 256 - 1) // 16 - start // 16 + 1
+    assert counts.l1 == (loaded - touched) * 16  # the line is there, or under way
+    assert made.stream(replace(machine, lanes=0).grain).sectors.sum() == touched
+
+
+def test_copies_of_written_lines_take_room_among_the_written():
+    """Line 0, which belongs to the first part, is stored by the other one's unit: written in both,
+    once for memory. Of a set at most two ways may: a third store there costs one a write.
+    """
+    stored = Launch("stored", 2)
+    stored.touch(np.arange(2), 0, np.array([4, 0]) * LINE, LINE, store=True)
+    kept = run(PARTS, "past_l1", stored)
+    found = sorted(kept.l2[:, state.WRITTEN].ravel())[-3:]
+    assert found == [state.HERE, state.HERE, state.COPY]  # line 4 is stored at home
+    near = [line for line in range(512) if of_part(line) == 0 and set_of_line(line) == 0]
+    for ways, cleaned in ((3, 0), (2, 1)):
+        stored = Launch("stored", 2)
+        stored.touch(0, 0, np.array([LINE]), LINE, store=True)  # beside another place
+        stored.touch(1, np.arange(3), np.array(near[:3]) * LINE, LINE, store=True)
+        kept = run(replace(PARTS, written_ways=ways), "past_l1", stored)
+        assert kept.counts[state.CLEANED] == cleaned == kept.counts[state.WRITES_OUT]
+        assert (kept.l2[:, state.WRITTEN] == state.COPY).sum() == 3 - cleaned
+
+
+def test_flop_of_a_phase_take_the_time_of_a_unit():
+    """Two workgroups on a unit whose phases take 1000 cycles each, and lines hardly any."""
+    machine = replace(TINY, residents=2, oldest_first=True, flops=1.0)
+    made = Launch("phases", 2, flops=2 * 4 * 1000.0)
+    made.touch(np.repeat([0, 1], 5), np.tile(np.arange(5), 2), np.arange(10) * LINE, LINE,
+               phase=np.tile(np.arange(5), 2))  # fmt: skip
+    assert made.phases == 4
+    assert laboratory.pace_of(made, 10, machine, 1) == (1.0, 1000.0)
+    counts = Laboratory(Program.of(made), machine).counts("past_l1")
+    waits = 5 * 500  # of the last one, whose lines nobody's FLOP hide: for each phase a latency
+    assert counts.seconds * machine.clock == pytest.approx(8000 + waits, rel=0.05)
+
+
+@pytest.mark.parametrize(("twice", "samples"), [(10**9, 2), (1, 1)])
+def test_a_sample_says_its_error(monkeypatch, twice, samples):
+    """Of two samples half of what they differ by; of many lines one is followed, and the two
+    smaller classes that it is made of say it.
+    """
+    monkeypatch.setattr(laboratory, "TWICE", twice)
+    machine = replace(MANY, l1=Level(16, 4), l2=Level(64, 8), banks=4, channels=16, window=16)
+    program = program_of(application("gemm", m=96, n=64, k=80))
+    half = program.launches[0].whole(LINE) // 2 + 1
+    sampled = Laboratory(program, machine, most=half, samples=2)
+    assert (sampled.classes, machine.classes) == (2, 4)
+    counts, whole = sampled.counts("cache_rw"), Laboratory(program, machine).counts("cache_rw")
+    assert counts.samples == samples and 0 < counts.error < 0.1 and 0 < counts.bytes_error < 0.2
+    assert abs(counts.found - whole.found) < 4 * counts.error + 0.01
+    assert Laboratory(program, machine, samples=2).counts("cache_rw").error == 0  # all of it
+    said = "hits within .* points, bytes within .*%"
+    ends = " in one order of workgroups" if samples == 1 else ""
+    assert re.search(said + ends + "$", source_of(counts, machine, ""))
+    assert source_of(whole, machine, "").endswith("all lines")
 
 
 def test_policies_share_streams_and_nothing_else():
@@ -366,7 +458,7 @@ def test_a_sample_is_near_the_whole():
     assert Laboratory(program, machine).classes == 1
     parts = [Laboratory(program, machine) for _ in range(2)]
     sampled = [
-        lab._run(Sampled(4, number), POLICIES["cache_rw"]) for number, lab in enumerate(parts)
+        lab._run(Sampled(4, number), POLICIES["cache_rw"])[0] for number, lab in enumerate(parts)
     ]
     for part in sampled:
         assert part.found == pytest.approx(whole.found, abs=0.02)
@@ -391,37 +483,3 @@ def test_compiled_loops_are_the_plain_ones():
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         found.append(json.loads(done.stdout))
     assert found[0] == found[1]
-
-
-MIB = 2**20
-
-
-def measured():
-    path = Path(__file__).parent / "data" / "cache_latency_mi300x.csv"
-    rows = [line for line in path.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
-    return {int(row["bytes"]): float(row["kernel_ms"]) for row in csv.DictReader(rows)}
-
-
-@pytest.mark.parametrize(
-    ("size", "level"),
-    [(16384, "l1"), (65536, "l2"), (2 * MIB, "l2"), (8 * MIB, "cache"), (16 * MIB, "cache")],
-)
-def test_knees_of_a_pointer_chase_on_mi300x(size, level):
-    """Laps of a chase: measured times have steps at 16 to 32 KiB, at 2 to 6 MiB. Beyond, time grows
-    with the number of lines: from 8 to 64 MiB it is the same for each. (At 32 KiB, all of L1, the
-    measured chase misses; replacing what was used longest ago does not.)
-    """
-    times = measured()
-    of_level = {"l1": times[16384], "l2": times[MIB], "cache": times[8 * MIB] * size / 8 / MIB}
-    assert times[size] == pytest.approx(of_level[level], rel=0.05)
-    assert times[65536] > 2 * times[16384] and times[8 * MIB] > 6 * times[2 * MIB]
-    machine = replace(machine_of(load_hardware("mi300x-8").node), residents=1, window=1)
-    order = np.random.default_rng(42).permutation(size // machine.line)
-    lap = Launch("lap", 1)
-    lap.touch(np.zeros(2 * len(order), int), np.arange(2 * len(order)),
-              np.tile(order, 2) * machine.line, machine.line)  # fmt: skip
-    number = 16 if size > MIB else 1
-    policy = POLICIES["cache_rw"]
-    counts = Laboratory(Program.of(lap), machine)._run(Sampled(number, 0), policy)
-    found = {"l1": counts.l1, "l2": counts.l2, "cache": counts.cache}
-    assert found[level] / counts.loaded == pytest.approx(0.5, abs=0.02)  # the second lap

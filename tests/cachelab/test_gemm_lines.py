@@ -10,6 +10,7 @@ from c3sim import load_hardware, run
 from c3sim.cachelab.gemm import Tiled, machine_for, program_of_tiles
 from c3sim.cachelab.laboratory import Laboratory
 from c3sim.cachelab.machine import Level, machine_of
+from c3sim.cachelab.stream import Grain
 from c3sim.spec.workload import Workload
 
 H200 = machine_of(load_hardware("h200-8").node, "bf16")
@@ -24,7 +25,7 @@ LINE = 128
 def test_tiles_are_dealt_out_in_groups_of_rows() -> None:
     """Two rows of four tiles: down, then across; the lines of C say which tile a workgroup has."""
     (launch,) = program_of_tiles(TILED._replace(m=64)).launches
-    stream = launch.stream(LINE)
+    stream = launch.stream(Grain(LINE, LINE))
     c = (64 + 128) * 128 * 2  # C begins behind A and B
     rows = []
     for first, last in zip(stream.first, stream.first[1:], strict=False):
