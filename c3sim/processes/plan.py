@@ -29,7 +29,7 @@ from c3sim.spec.hardware import Kernels, Node
 from c3sim.spec.host import HostProfile
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.task import Posting, TaskBase, TaskClass
-from c3sim.spec.workload import After, Stream, Workload
+from c3sim.spec.workload import After, Stream, Workload, usual_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,8 @@ class Scene:
 
     def stream(self, name: str | None) -> Stream:
         """The stream of that *name*; the usual one for a task without a stream."""
-        return self.workload.streams.get(name, Stream()) if name is not None else Stream()
+        usual = usual_stream()
+        return usual if name is None else self.workload.streams.get(name, usual)
 
     def mask(self, stream: str | None) -> Mask:
         """Compute units that *stream* may use; None: all."""
