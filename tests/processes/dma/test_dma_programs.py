@@ -283,3 +283,23 @@ def test_collectives_of_engines_that_reduce(op: str) -> None:
     }
     for fold in (True, False):
         assert simulate(node, workload, fold=fold).end == pytest.approx(expected[op] * US, rel=1e-6)
+
+
+def test_commands_that_differ_in_their_places_alone_are_checked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seven copies of a GPU: one is validated, the others are it elsewhere."""
+    checked = []
+    begin = Command.__init__
+
+    def noted(self: Command, **fields: object) -> None:
+        checked.append(fields)
+        begin(self, **fields)
+
+    monkeypatch.setattr(Command, "__init__", noted)
+    node = load_hardware("mi300x-8").node
+    gather = Collective(kind="collective", op="all_gather", size=2.0**20, backend="dma")
+    program = collective_program(node, 0, gather)
+    assert [command.peer for command in program] == [1, 2, 3, 4, 5, 6, 7]
+    assert len({command.engine for command in program}) == 7 and len(checked) == 1
+    assert all(Command.model_validate(command.model_dump()) == command for command in program)
