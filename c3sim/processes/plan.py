@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from simpy import Environment
@@ -29,7 +29,7 @@ from c3sim.spec.hardware import Kernels, Node
 from c3sim.spec.host import HostProfile
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.task import Posting, TaskBase, TaskClass
-from c3sim.spec.workload import After, Stream, Workload, usual_stream
+from c3sim.spec.workload import After, Stream, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,12 @@ def latencies_of(
 
 P = TypeVar("P")
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
+
+
+@cache
+def usual_stream() -> Stream:
+    """The stream of whoever says nothing of it; made once, as it is asked for again and again."""
+    return Stream()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -54,12 +53,6 @@ class Stream(Spec):
     compute_units: Annotated[str | Count | None, ByForm()] = None
     """CU mask: a count (the first n bits) or ranges of bits such as '0-271,280'; bit i is on die i
     mod dies"""
-
-
-@cache
-def usual_stream() -> Stream:
-    """The stream of whoever says nothing of it; made once, as it is asked for again and again."""
-    return Stream()
 
 
 class Loop(Spec):

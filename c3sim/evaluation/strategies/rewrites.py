@@ -19,15 +19,7 @@ from c3sim.errors import InputError
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import collective_plan
 from c3sim.spec.hardware import Node
-from c3sim.spec.workload import (
-    DTYPE_BYTES,
-    Collective,
-    Gemm,
-    Stream,
-    Workload,
-    task_order,
-    usual_stream,
-)
+from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
 from c3sim.tasks.plan import kind_of, plan
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
@@ -72,7 +64,7 @@ def plain(workload: Workload) -> Workload:
         needs = "a strategy needs them in streams of their own"
         raise InputError(f"stream {stream!r} holds compute tasks and collectives; {needs}", "tasks")
     touched = streams_of(separate, (*compute_tasks(workload), *collectives(workload)))
-    return with_streams(separate, dict.fromkeys(touched, usual_stream()))
+    return with_streams(separate, {name: Stream() for name in touched})
 
 
 def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
@@ -186,7 +178,7 @@ def prioritised(workload: Workload, node: Node) -> Workload:
     members = [task for task in ordered.tasks.values() if task.stream == first]
     late = len(members) > 1 or any(task.after or task.repeat > 1 for task in members)
     highest = max((s.priority for name, s in ordered.streams.items() if name != first), default=0)
-    stream = ordered.streams.get(first, usual_stream())
+    stream = ordered.streams.get(first, Stream())
     if not late:
         return ordered
     return with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})})
@@ -209,7 +201,7 @@ def with_tasks(workload: Workload, changes: Mapping[str, Mapping[str, Any]]) -> 
 def with_streams(workload: Workload, streams: Mapping[str, Stream]) -> Workload:
     """*workload* with these streams; those that say nothing are left out."""
     merged = {**workload.streams, **streams}
-    kept = {name: merged[name] for name in sorted(merged) if merged[name] != usual_stream()}
+    kept = {name: merged[name] for name in sorted(merged) if merged[name] != Stream()}
     return workload.model_copy(update={"streams": kept})
 
 
@@ -274,7 +266,7 @@ def memory_bound_streams(workload: Workload, node: Node) -> set[str]:
 def masked(workload: Workload, streams: Iterable[str], mask: str) -> Workload:
     """*workload* with this CU mask for *streams*."""
     changes = {
-        name: workload.streams.get(name, usual_stream()).model_copy(update={"compute_units": mask})
+        name: workload.streams.get(name, Stream()).model_copy(update={"compute_units": mask})
         for name in streams
     }
     return with_streams(workload, changes)
