@@ -358,8 +358,7 @@ class OperatorSet:
 
     def softmax(self, name: str, rows: int, width: int, *, backward: bool = False) -> Op:
         """Over rows of 4 byte numbers, for the loss: reads a tensor (backward two), writes one."""
-        read = 2 if backward else 1
-        return self.over_rows(name, float(rows), width, 4, read, 1, backward=backward)
+        return self.over_rows(name, float(rows), width, 4, 1 + backward, 1, backward=backward)
 
     def over_rows(
         self,
@@ -382,8 +381,8 @@ class OperatorSet:
             share = its.per_unit(self.gpu.compute_units)
             sizes = read * row, its.again, written * row
             loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / its.passes))
-            near = share * (read + written / its.passes) * row
-            moved = {"accesses": (loads.model_copy(update={"near": near}), stores)}
+            near = {"near": share * (read + written / its.passes) * row}
+            moved = {"accesses": (loads.model_copy(update=near), stores)}
         task = Kernel(
             kind="kernel",
             operator="normalisation",

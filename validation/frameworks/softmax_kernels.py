@@ -44,13 +44,13 @@ def kernels(call: Callable[[], object]) -> list[dict[str, Any]]:
 
 def calls(dtype: torch.dtype, rows: int, width: int) -> dict[str, Callable[[], object]]:
     """Calls over *rows* of *width* random numbers."""
-    x = torch.randn(rows, width, device="cuda", dtype=dtype)
+    x = torch.randn(rows, width, device="cuda", dtype=dtype, requires_grad=True)
     back, soft, log = torch.randn_like(x), torch.softmax(x, -1), torch.log_softmax(x, -1)
     return {
         "softmax": lambda: torch.softmax(x, -1),
         "log_softmax": lambda: torch.log_softmax(x, -1),
-        "softmax_backward": lambda: torch._softmax_backward_data(back, soft, -1, dtype),
-        "log_softmax_backward": lambda: torch._log_softmax_backward_data(back, log, -1, dtype),
+        "softmax_backward": lambda: torch.autograd.grad(soft, x, back, retain_graph=True),
+        "log_softmax_backward": lambda: torch.autograd.grad(log, x, back, retain_graph=True),
     }
 
 
