@@ -26,7 +26,7 @@ from c3sim.cachelab.stream import Array, Launch, Sample, Stream
 from c3sim.spec.study import Application
 
 SAMPLES = 2  # whose difference tells the error
-TWICE = 2_000_000  # lines of a sample: of more no second one is followed
+TWICE = 1_500_000  # lines of a sample: of more no second one is followed
 MOST = 400_000  # lines that a sample follows; more are followed where classes are no smaller
 LEAST_UNDER_WAY = 3
 OFTEN, ROUNDS = 8.0, 3.0
