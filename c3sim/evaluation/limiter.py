@@ -33,7 +33,7 @@ STEP = 1.1  # how far a number is moved to see what follows it
 MOST = 16.0  # times as good; what binds still is said to bind up to there
 TURNS = 5  # of the bisection: the factor is known within MOST^(1/32), 9 %
 LEAST = 0.02  # the least part of a time that is called bound
-PAIR = 2  # numbers of a group that are moved one by one at once
+FEW = 3  # numbers of a group that are moved one by one at once
 EQUAL = 0.02  # of the largest s: numbers this close bind together; the one named first is named
 
 #: Units of numbers that are better when they are larger; times are better when they are shorter.
@@ -227,7 +227,7 @@ class _Search:
         """The largest part of a time that follows a *group*; of one number, any, and of a few where
         time is short.
         """
-        if len(names) > 1 and len(group) <= (PAIR if self._chief else 1):
+        if len(names) > 1 and len(group) <= (FEW if self._chief else 1):
             return 1.0
         return max(map(abs, self._parts(node, group, names).values()), default=0.0)
 

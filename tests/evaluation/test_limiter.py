@@ -50,6 +50,22 @@ def test_a_time_that_is_the_slower_of_two_is_bound_by_it_until_the_other_is(node
     assert 2 / STEP < found.factor < 2 * STEP
 
 
+def test_of_few_numbers_those_of_a_small_group_are_moved_one_by_one_at_once():
+    """An H200's clock has a maximum, a limit of power and a peak; a step follows the first two, so
+    all of them together say nothing that each alone does not.
+    """
+    node, asked = load_hardware("h200-8").node, []
+
+    def times(on):
+        asked.append(on.gpu.clock)
+        rate = on.gpu.clock.maximum * on.gpu.clock.power_limit
+        return {"one": 1e12 / rate, "other": 2e12 / rate}
+
+    assert limits(times, node, (), chief=True)["one"].part == pytest.approx(1.0)
+    moved = [clock for clock in asked if clock != node.gpu.clock]
+    assert len(moved) == 3
+
+
 def test_a_time_that_follows_two_numbers_has_the_part_of_each(node):
     """3 s by the clock and 1 s by a latency: 0.75 of it follows the clock, to first order."""
 
