@@ -76,15 +76,14 @@ def test_what_the_host_does_around_a_collective_is_not_exposed_communication() -
 
 def test_times_add_up() -> None:
     """The wall is computation alone, what contention adds to it, and exposed communication. Seven
-    pauses of 2 us between kernels, which computation alone has too, are full of communication here,
-    and in pauses between kernels of a gather's copies nothing runs at all.
+    pauses of 2 us between kernels, which computation alone has too, are full of communication here.
     """
     early = {"kind": "fsdp", "forward_prefetch": True}
     found = result(layers=6, parallel=early, batch=2, phase="forward")
     overlap, communication = found.overlap, found.overlap.classes["communication"]
     parts = found.compute_s + overlap.stretched_s + overlap.exposed_s
     assert found.wall_s == pytest.approx(parts, abs=7 * 2e-6)
-    assert communication.exposed_s == pytest.approx(overlap.exposed_s, rel=0.12)
+    assert communication.exposed_s == pytest.approx(overlap.exposed_s, rel=0.1)
     assert overlap.exposed_s < found.communication_s < communication.busy_s
 
 
