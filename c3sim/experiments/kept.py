@@ -92,8 +92,9 @@ class Simulations:
     def _write(self, key: bytes, result: bytes) -> None:
         if self.file is None:
             self.own.parent.mkdir(parents=True, exist_ok=True)
-            self.file = self.own.open("wb")
-            pickle.dump(_code(), self.file)
+            self.file = self.own.open("ab" if self.written else "wb")
+            if not self.written:
+                pickle.dump(_code(), self.file)
         pickle.dump((key, result), self.file)
         self.written += len(result)
         if (now := perf_counter()) - self.flushed > FLUSHED:  # the process may end at any time
@@ -185,6 +186,7 @@ def _keeping(works: Works) -> Iterator[Works]:
             yield works
         works.forget()
     finally:
+        works.simulations.close()
         _now.remove(works)
 
 
