@@ -162,7 +162,7 @@ def _beside(axes: Axes, panel: Panel, name: str, places: Sequence[float]) -> Non
     """The bands of a series, and what is published of it."""
     for place, ends in zip(places, panel.bands.get(name, ()), strict=False):
         if ends is not None:
-            axes.vlines(place, *ends, color=look.INK, linewidth=1.2)
+            axes.plot((place, place), ends, color=look.INK, linewidth=1.2)
     known = [
         (place, value)
         for place, value in zip(places, panel.known.get(name, ()), strict=False)
