@@ -375,26 +375,26 @@ class OperatorSet:
         and *written* (softmax_kernels.py).
         """
         parts, size, row = self.parts, rows * width * element, width * element
-        its = row_kernel(parts, width, element, backward=backward)
+        kernel = row_kernel(parts, width, element, backward=backward)
         moved: dict[str, Any] = {"read": read * size, "written": written * size}
-        if its.again:
-            share = its.per_unit(self.gpu.compute_units)
-            sizes = read * row, its.again, written * row
-            loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / its.passes))
-            near = {"near": share * (read + written / its.passes) * row}
+        if kernel.again:
+            share = kernel.per_unit(self.gpu.compute_units)
+            sizes = read * row, kernel.again, written * row
+            loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / kernel.passes))
+            near = {"near": share * (read + written / kernel.passes) * row}
             moved = {"accesses": (loads.model_copy(update=near), stores)}
         task = Kernel(
             kind="kernel",
             operator="normalisation",
             **moved,
-            flops=rows * its.flops,
-            workgroups=max(1, round(rows / its.rows)),
-            threads=its.threads,
-            registers=its.registers,
-            lds=its.lds,
+            flops=rows * kernel.flops,
+            workgroups=max(1, round(rows / kernel.rows)),
+            threads=kernel.threads,
+            registers=kernel.registers,
+            lds=kernel.lds,
             memory_efficiency=parts.softmax,
             stream_efficiency=parts.contiguous,
-            dependent_loads=parts.loads + (its.passes if its.rows == 1 else 0),
+            dependent_loads=parts.loads + (kernel.passes if kernel.rows == 1 else 0),
         )
         return Op(name, task, "normalisation")
 

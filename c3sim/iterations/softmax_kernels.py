@@ -23,6 +23,7 @@ from math import ceil
 
 from c3sim.spec.hardware import ComputeUnits
 from c3sim.spec.parts import Operators
+from c3sim.tasks.on_units import plain_claim
 
 #: Bytes of a vector that a thread loads.
 VECTOR = 16
@@ -59,9 +60,8 @@ class RowKernel:
     """times that it is loaded again"""
 
     def per_unit(self, units: ComputeUnits) -> int:
-        """Workgroups that share one of *units*, by threads and registers."""
-        waves = max(1, self.threads // units.wave_lanes)
-        return max(1, min(units.waves // waves, units.registers // (waves * self.registers)))
+        """Workgroups that one of *units* has room for."""
+        return max(1, plain_claim(units, self.threads, self.registers, self.lds).fitting(units))
 
 
 def row_kernel(parts: Operators, width: int, element: float, *, backward: bool) -> RowKernel:

@@ -255,8 +255,8 @@ class AttentionRoom(Hardware):
 
 
 class SoftmaxKernels(Hardware):
-    """Vector FLOP in whose time a kernel of softmax handles a number of a row that it loads number
-    by number, or backward (iterations/softmax_kernels.py).
+    """Time of PyTorch's softmax kernels for each number of a row, in vector FLOP, by where a kernel
+    keeps the row (iterations/softmax_kernels.py).
     """
 
     lane_flops: Factor = 0.0

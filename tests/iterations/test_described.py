@@ -42,8 +42,8 @@ def test_kinds_in_which_no_two_tasks_meet_change_no_figure(tmp_path, strategy, u
 @pytest.mark.parametrize("path", ["links.bandwidth", "gpu.clock.maximum"])
 def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path, parallel):
     """Kernels' launches and completions are latencies: what waits for communication on a node with
-    better rates is told without a run of computation alone there, whose clock is that of the
-    node as it is.
+    better rates is told without a run of computation alone there. The copies of shards run beside
+    layers: with the clock that an explanation takes they leave 0.4 us of 122 less idle.
     """
     file = tmp_path / "small.yaml"
     file.write_text(TEXT.replace("kind: fsdp", parallel), encoding="utf-8")

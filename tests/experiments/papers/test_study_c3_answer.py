@@ -207,8 +207,7 @@ def test_the_yardstick_changes_no_run_but_the_ideal(rerun):
 
 def test_the_parameter_that_matters_is_found_and_goes_to_both_ends(rerun):
     """A bf16 GEMM does no fp32 FLOP; the copies of an engine wait for the latency of a link, once
-    it is long: they take longer, and leave the GEMM more. With less of it they fill the link as
-    before.
+    it is long, whichever way that moves the mean. With less of it they fill the link as before.
     """
     paths = ("gpu.energy.flop.fp32", "links.latency")
     known = parameters_of(load_hardware("mi300x-8"))
