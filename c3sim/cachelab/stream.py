@@ -29,8 +29,7 @@ class Stream(NamedTuple):
     """Lines of one launch. Workgroup w has the steps from ``first[w]`` up to ``first[w + 1]``.
 
     *steps*: of 32 bits, side by side, as the loops read them: number of the line (2^31 lines are
-    more than memory has), code and sectors,
-    phase.
+    more than memory has), code and sectors, phase.
     """
 
     steps: Array
