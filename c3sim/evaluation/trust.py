@@ -90,7 +90,12 @@ LARGEST = 8.0  # octaves of one changed number at most; of one that is none here
 COUNTS = ("gpus", "scale_out.nodes")
 SHOWN = 2  # differences that are written out
 #: Metric of a cell -> its words.
-METRICS = {"wall": "wall time", "loop_time": "time of an iteration", "sequence": "wall time"}
+METRICS = {
+    "wall": "wall time",
+    "loop_time": "time of an iteration",
+    "sequence": "wall time",
+    "gemm_lasting": "time of the GEMM, behind the others,",
+}
 ALONE = "time alone"
 
 Ends = tuple[float, float]  # the least and greatest value of a condition

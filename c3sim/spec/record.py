@@ -54,11 +54,18 @@ class Measured(Spec):
     tasks: dict[str, TaskTime] = Field({})
     isolated: dict[str, Microseconds] = Field({})
     """each task alone, as the same source measured it"""
+    lasting: dict[str, Microseconds] = Field({})
+    """from a task's own start to its end, where a source has only that: behind another task"""
 
     @property
     def has_times(self) -> bool:
         """True if there is anything to compare a prediction with."""
-        return self.wall_us is not None or bool(self.tasks) or bool(self.isolated)
+        return self.wall_us is not None or any((self.tasks, self.isolated, self.lasting))
+
+    @model_serializer(mode="wrap")
+    def _without_lasting(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without *lasting* where there is none, as files had before: hashes of fits stay."""
+        return {k: v for k, v in dump(self).items() if v or k != "lasting"}
 
 
 class GpuInfo(Spec):

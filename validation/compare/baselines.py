@@ -97,6 +97,7 @@ def _of_record(record: Record, constants: Mapping[str, float | None]) -> dict[Fi
         figures[f"{kind}_time", name] = Baselines(own, end, times[-1])
         waited = None if own is None or end is None else end / own
         figures[f"{kind}_slowdown", name] = Baselines(1.0, waited, constant)
+        figures[f"{kind}_lasting", name] = Baselines(own, own)
     isolated = [alone.get(name) for name in order]
     figures["wall", ""] = Baselines(
         _combined(max, isolated), _combined(sum, isolated), _combined(max, times)

@@ -84,6 +84,7 @@ def measured_figures(record: Record) -> dict[FigureKey, float]:
     KIND_time                      time of a task beside others [us]
     KIND_moving                    the same without waiting for other ranks [us]
     KIND_slowdown                  that time over its isolated time
+    KIND_lasting                   from its own start to its end, behind others [us]
     ============================== =====================================================
     """
     measured, tasks = record.measured, record.workload.tasks
@@ -102,6 +103,8 @@ def measured_figures(record: Record) -> dict[FigureKey, float]:
             figures[f"{kind}_moving", task] = times.moving_us
         if task in measured.isolated:
             figures[f"{kind}_slowdown", task] = times.time_us / measured.isolated[task]
+    for task, time in measured.lasting.items():
+        figures[f"{tasks[task].kind}_lasting", task] = time
     return figures
 
 
@@ -156,19 +159,23 @@ def _mean(repeats: Sequence[Record]) -> Record:
         name: _mean_task([each.tasks[name] for each in measured if name in each.tasks])
         for name in dict.fromkeys(name for each in measured for name in each.tasks)
     }
-    isolated = {
-        name: fmean(each.isolated[name] for each in measured if name in each.isolated)
-        for name in dict.fromkeys(name for each in measured for name in each.isolated)
-    }
+    isolated = _mean_times([each.isolated for each in measured])
+    lasting = _mean_times([each.lasting for each in measured])
     wall = _mean_known([each.wall_us for each in measured])
     samples = [record.samples for record in repeats if record.samples is not None]
     changes = {
-        "measured": Measured(wall_us=wall, tasks=tasks, isolated=isolated),
+        "measured": Measured(wall_us=wall, tasks=tasks, isolated=isolated, lasting=lasting),
         "samples": sum(samples) if samples else None,
         "sets": {},
         "observed": mean_observed(repeats),
     }
     return repeats[0].model_copy(update=changes)
+
+
+def _mean_times(repeats: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """By task: the mean of the times that some of *repeats* have."""
+    names = dict.fromkeys(name for times in repeats for name in times)
+    return {name: fmean(each[name] for each in repeats if name in each) for name in names}
 
 
 def _mean_task(times: Sequence[TaskTime]) -> TaskTime:

@@ -103,8 +103,7 @@ def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) ->
     }
     keys = measured_figures(record)
     loop = predicted_loop(node, workload).figures if ("power", "") in keys else {}
-    concurrent = record.measured.tasks or record.measured.wall_us is not None
-    run = simulate(node, workload) if concurrent else None
+    run = simulate(node, workload) if _runs_together(record) else None
     own: dict[FigureKey, float] = {}
     given: dict[FigureKey, float] = {}
     for metric, task in keys:
@@ -114,16 +113,36 @@ def _predict(node: Node, record: Record, known: dict[tuple[str, str], float]) ->
             own[metric, task] = loop[metric]
         else:
             assert run is not None  # the other figures are of a concurrent run
-            end = (run.task(task).end if task else run.end) * 1e6
-            if metric.endswith("_moving"):
-                own[metric, task] = end - run.task(task).waited * 1e6
-                continue
-            slowdown = metric.endswith("_slowdown")
-            own[metric, task] = end / isolated[task] if slowdown else end
-            rescaled = own[metric, task] if slowdown else _given(record, run, isolated, task)
-            if rescaled is not None:
-                given[metric, task] = rescaled
+            _together(record, run, (metric, task), isolated, Predicted(own, given))
     return Predicted(own, given)
+
+
+def _runs_together(record: Record) -> bool:
+    """True if some figure of *record* is of its tasks in one run."""
+    measured = record.measured
+    return measured.wall_us is not None or any((measured.tasks, measured.lasting))
+
+
+def _together(
+    record: Record, run: Run, key: FigureKey, isolated: Mapping[str, float], found: Predicted
+) -> None:
+    """Put the figure *key* of *run*, which all tasks of *record* have in common, into *found*."""
+    metric, task = key
+    end = (run.task(task).end if task else run.end) * 1e6
+    if metric.endswith("_moving"):
+        found.own[key] = end - run.task(task).waited * 1e6
+        return
+    if metric.endswith("_lasting"):
+        found.own[key] = end - run.task(task).start * 1e6
+        if task in isolated:
+            alone_us = record.measured.isolated[task]
+            found.given[key] = found.own[key] / isolated[task] * alone_us
+        return
+    slowdown = metric.endswith("_slowdown")
+    found.own[key] = end / isolated[task] if slowdown else end
+    rescaled = found.own[key] if slowdown else _given(record, run, isolated, task)
+    if rescaled is not None:
+        found.given[key] = rescaled
 
 
 def _isolated(

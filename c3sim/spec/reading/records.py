@@ -184,10 +184,12 @@ def check_record(record: Record) -> list[InputError]:
 def _times(record: Record) -> Iterator[InputError]:
     measured = record.measured
     if not measured.has_times and not record.observed:
-        message = "holds no time; needs wall_us, tasks or isolated, or the record 'observed'"
+        message = (
+            "holds no time; needs wall_us, tasks, isolated or lasting, or the record 'observed'"
+        )
         yield InputError(message, "measured")
-    for part, names in (("tasks", measured.tasks), ("isolated", measured.isolated)):
-        for name in names:
+    for part in ("tasks", "isolated", "lasting"):
+        for name in getattr(measured, part):
             path = join("measured", part, name)
             yield from unknown_errors("task", name, record.workload.tasks, path)
 

@@ -9,9 +9,11 @@ from made_records import GATHER, GEMM, line, pair, pair_line, record, write
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
+from c3sim.spec.reading.hardware import load_hardware
 from c3sim.spec.record import Record
 from c3sim.validation.compare import measurements
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
+from c3sim.validation.compare.predict import predict_record
 from c3sim.validation.compare.record_files import load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render
@@ -36,6 +38,21 @@ def test_the_mean_of_each_time_stands_for_repeats():
         "gather": 950,
     }
     assert measured.isolated == {"gemm": 260, "gather": 800}
+
+
+def test_a_task_behind_others_counts_from_its_own_start():
+    """The gather, behind the GEMM in one stream, takes what it takes alone: nothing overlaps."""
+    tasks = {"gemm": {**GEMM, "stream": "one"}, "gather": {**GATHER, "stream": "one"}}
+    timed = record(tasks, {"isolated": {"gather": 1000.0}, "lasting": {"gather": 1100.0}})
+    repeat = record(tasks, {"isolated": {"gather": 1000.0}, "lasting": {"gather": 1300.0}})
+    (one,) = merge([timed, repeat])
+    key = ("collective_lasting", "gather")
+    assert measurements.measured_figures(one.record)[key] == 1200
+    predicted = predict_record(load_hardware("mi300x-8").node, one.record)
+    assert predicted.own[key] == pytest.approx(
+        predicted.own["isolated_collective", "gather"], rel=0.01
+    )
+    assert predicted.given[key] == pytest.approx(1000, rel=0.01)
 
 
 def test_samples_add_up_and_other_conditions_stay_apart():

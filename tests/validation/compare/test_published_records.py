@@ -56,8 +56,9 @@ def test_every_line_is_a_record_of_its_suite(path: Path) -> None:
         record = Record.model_validate(raw)
         assert record.suite == path.stem
         assert record.node == record.workload.node
-        assert record.measured.tasks or record.measured.isolated or record.measured.wall_us
-        named = set(record.measured.tasks) | set(record.measured.isolated)
+        measured = record.measured
+        assert measured.tasks or measured.isolated or measured.wall_us
+        named = {*measured.tasks, *measured.isolated, *measured.lasting}
         assert named <= set(record.workload.tasks)
         streams = {t.stream for t in record.workload.tasks.values() if t.stream}
         assert streams == set(record.workload.streams)
