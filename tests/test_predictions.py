@@ -14,6 +14,8 @@ from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.record import Record
 from c3sim.validation.compare.bounds import load_bounds
 from c3sim.validation.compare.record_files import load
+from c3sim.validation.frameworks.plan import groups
+from c3sim.validation.frameworks.records import lines, plan_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
 
@@ -98,3 +100,23 @@ def test_operators_that_overlap_are_quicker_where_they_were_measured_to_be():
     for case, ways in times.items():
         (ours, theirs), (library, measured) = ways["operator"], ways["library"]
         assert (ours < library) == (theirs < measured), case
+
+
+def test_a_plan_of_groups_names_each_rank_once():
+    """Of four ranks, as a device mesh of two by two has them (DeviceMesh of torch.distributed)."""
+    assert groups(4) == [[0, 1, 2, 3]]
+    assert groups(4, 2) == [[0, 1], [2, 3]]
+    assert groups(4, 2, stride=2) == [[0, 2], [1, 3]]
+
+
+def test_every_case_that_waits_for_four_gpus_is_predicted():
+    plans = {"groups": "groups", "mesh": "iterations-mesh", "iterations": "iterations"}
+    for said, plan in plans.items():
+        cases = plan_of(f"validation/frameworks/{plan}-four-gpus.yaml")["cases"]
+        names = {
+            line.get("name", line.get("workload", "").split(".")[0])
+            for line in lines(FOLDER / f"h200-4-{said}.jsonl")
+        }
+        assert (
+            {each["name"] for each in cases} <= names if said == "groups" else set(cases) == names
+        )

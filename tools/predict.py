@@ -34,7 +34,10 @@ from c3sim.validation.probing.plan import load_plan
 Line = dict[str, Any]
 MIB = 1 << 20
 LOAD = ("skew", "seed")  # of a mixture of experts, among the sizes of a model
-SAME = ("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch", "attention")
+SAME = (
+    *("layers", "head", "batch", "tokens", "context", "phase", "optimizer", "launch", "attention"),
+    "fused",
+)
 DEPTH = 1000  # layers that a model has at most; a case says how many run
 SLOWNESS = (0.8, 1.0, 1.3, 1.6, 2.0, 2.5)  # eager launches on a line between two of them
 

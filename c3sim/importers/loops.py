@@ -263,7 +263,7 @@ def _task(task: Mapping[str, Any], backend: str) -> dict[str, Any]:
     size = task["mib"] * MIB
     if kind == "collective":
         symmetric = task.get("by") == "symmetric"  # kernels between buffers of symmetric memory
-        named = ("channels",) if symmetric else ("by", "channels")
+        named = ("channels", "group", "stride", *(() if symmetric else ("by",)))
         how: dict[str, Any] = {"backend": backend + "_symmetric" * symmetric}
         how |= {key: task[key] for key in named if key in task}
         gathers = task["op"] == "all_gather" and not task.get("in_place")

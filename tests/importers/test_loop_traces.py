@@ -117,7 +117,7 @@ def test_two_collectives_of_a_loop_are_told_apart_and_copies_of_engines_make_one
     """The sum runs as a kernel of 100 us; the gather as two copies a turn on engines, from 10 to 60
     and from 60 to 90 us after the turn's begin: 80 us.
     """
-    summed = {"kind": "collective", "op": "all_reduce", "mib": 8, "channels": 4}
+    summed = {"kind": "collective", "op": "all_reduce", "mib": 8, "channels": 4, "group": 2}
     gathered = {**GATHER, "by": "engines"}
     kernel = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32", "dur": 100}
     copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP"}
@@ -136,6 +136,7 @@ def test_two_collectives_of_a_loop_are_told_apart_and_copies_of_engines_make_one
     assert read_loop.turns == {"sum": [(0, 100), (200, 300)], "gather": [(10, 90), (210, 290)]}
     tasks = loop_workload(read_loop.about)["tasks"]
     assert tasks["sum"]["channels"] == 4 and tasks["gather"]["by"] == "engines"
+    assert tasks["sum"]["group"] == 2 and "group" not in tasks["gather"]
     loop["tasks"]["gather"] = {**GATHER, "by": "symmetric"}  # kernels between registered windows
     gather = loop_workload(loop)["tasks"]["gather"]
     assert gather["backend"] == "nccl_symmetric" and "by" not in gather

@@ -10,6 +10,7 @@ A process per GPU, no barrier between iterations. Each case of the plan is a des
 - ``communication``: the collectives of the iteration, in order, nothing else.
 
 Where nothing is parallel, together alone. ``only: [together]`` of a case leaves the others out.
+``fused: true`` compiles every layer (torch.compile).
 A sharded case may pin ``channels``, or gather ``by: engines``: in registered windows, under NCCL's
 policy of no CTA. A case whose ``parallel`` names
 dimensions of a mesh (pp, dp_replicate, dp_shard, tp; ep: experts dealt to all of dp_shard) runs
@@ -81,6 +82,9 @@ class Case:
     def model(self) -> Any:
         about, talks = self.about, self.mode == "together"
         model = Model(self.sizes, about["layers"], about["head"], self.part, talks)
+        if about.get("fused"):
+            for layer in model.layers:
+                layer.compile()
         if not talks:
             return model
         if self.kind == "fsdp":

@@ -64,3 +64,14 @@ def operators_of(plan: dict[str, Any]) -> Iterator[dict[str, str]]:
     for op, gemms in plan["gemms"].items():
         for gemm, way in product(gemms, plan["ways"]):
             yield {"op": op, "gemm": gemm, "way": way}
+
+
+def groups(ranks: int, size: int = 0, stride: int = 1) -> list[list[int]]:
+    """The groups of so many *ranks*, as a device mesh has them: *size* (0: all), *stride* apart.
+
+    >>> groups(4, 2, 2)
+    [[0, 2], [1, 3]]
+    """
+    size = size or ranks
+    first = [rank for rank in range(ranks) if rank // stride % size == 0]
+    return [[rank + number * stride for number in range(size)] for rank in first]

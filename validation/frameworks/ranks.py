@@ -20,6 +20,8 @@ import torch.distributed as dist
 import torch.multiprocessing as processes
 import yaml
 
+from .plan import groups
+
 PORT = "29531"  # of this host, on which the ranks find each other
 POOLS: list[Any] = []  # kept: their memory is registered
 
@@ -43,18 +45,25 @@ def joined(rank: int, ranks: int) -> Iterator[dist.ProcessGroup]:
         os._exit(0)
 
 
-def group_of(channels: int = 0, engines: bool = False) -> dist.ProcessGroup:
-    """A communicator of all ranks on so many *channels* (0: as many as the library likes), or
-    whose collectives run on copy *engines* where the library can (NCCL's policy of no CTA).
+def group_of(
+    channels: int = 0, engines: bool = False, size: int = 0, stride: int = 1
+) -> dist.ProcessGroup:
+    """The communicator of this rank's group: *size* ranks, *stride* apart (0: all ranks), on so many
+    *channels* (0: as many as the library likes), or whose collectives run on copy *engines* where
+    the library can (NCCL's policy of no CTA). All ranks have to call this.
     """
-    if not channels and not engines:
+    if not channels and not engines and not size:
         return dist.group.WORLD
-    options = dist.ProcessGroupNCCL.Options()
-    if channels:
-        options.config.min_ctas = options.config.max_ctas = channels
-    if engines:
-        options.config.cta_policy = dist.ProcessGroupNCCL.NCCL_CTA_POLICY_ZERO
-    return dist.new_group(pg_options=options)
+    mine = None
+    for members in groups(dist.get_world_size(), size, stride):
+        options = dist.ProcessGroupNCCL.Options()
+        if channels:
+            options.config.min_ctas = options.config.max_ctas = channels
+        if engines:
+            options.config.cta_policy = dist.ProcessGroupNCCL.NCCL_CTA_POLICY_ZERO
+        made = dist.new_group(members, pg_options=options)
+        mine = made if dist.get_rank() in members else mine
+    return mine
 
 
 @contextmanager

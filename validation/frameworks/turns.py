@@ -13,7 +13,8 @@ its own, and joins them. The plan's modes say how the streams are released and j
 
 A collective may pin its ``channels``, or go ``by: engines``, the library's copy engines, or ``by:
 symmetric``, its kernels for such buffers: both between buffers of symmetric memory. An all-gather
-is out of place, unless it says ``in_place``.
+is out of place, unless it says ``in_place``. With ``group: 2`` every two ranks have one of their
+own, ``stride`` apart (1: neighbours); two collectives of a case are of two kinds, which names tell.
 
 Each case leaves the profiler's trace of each rank, ``CASE.MODE.rankR.json.gz``, which tells its
 case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
@@ -62,7 +63,7 @@ class Rank:
     generator: torch.Generator
     peer: int = 0  # address of memory of the next rank, opened by its handle
     streams: dict[str, torch.cuda.Stream] = field(default_factory=dict)
-    groups: dict[tuple[int, bool], dist.ProcessGroup] = field(default_factory=dict)
+    groups: dict[tuple[Any, ...], dist.ProcessGroup] = field(default_factory=dict)
 
     def random(self, *shape: int) -> torch.Tensor:
         """bf16, of a normal distribution."""
@@ -95,12 +96,18 @@ class Rank:
                 checked(cudart.cudaMemcpyAsync(target, source, 2 * count, BY_ADDRESS, stream))
 
             return copy
-        group = self.group(task.get("channels", 0), task.get("by") == "engines")
+        group = self.group(
+            task.get("channels", 0),
+            task.get("by") == "engines",
+            task.get("group", 0),
+            task.get("stride", 1),
+        )
+        members = dist.get_world_size(group)
         with symmetric(group, "by" in task):
             whole, other = self.random(count), self.random(count)
-            part = self.random(count // self.ranks)
+            part = self.random(count // members)
         if task.get("in_place"):
-            part = whole.chunk(self.ranks)[self.rank]
+            part = whole.chunk(members)[dist.get_rank(group)]
         how = {"group": group, "async_op": True}
         return {
             "all_gather": lambda: dist.all_gather_into_tensor(whole, part, **how),
@@ -109,11 +116,11 @@ class Rank:
             "all_to_all": lambda: dist.all_to_all_single(other, whole, **how),
         }[task["op"]]
 
-    def group(self, channels: int, engines: bool) -> dist.ProcessGroup:
-        """A communicator of its own for each setting; the default one without any."""
-        if (channels, engines) not in self.groups:
-            self.groups[channels, engines] = group_of(channels, engines)
-        return self.groups[channels, engines]
+    def group(self, *setting: Any) -> dist.ProcessGroup:
+        """A communicator of its own for each *setting* (of ``group_of``)."""
+        if setting not in self.groups:
+            self.groups[setting] = group_of(*setting)
+        return self.groups[setting]
 
     def stream(self, name: str, priority: int = 0) -> torch.cuda.Stream:
         if name not in self.streams:
