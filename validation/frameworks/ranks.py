@@ -48,9 +48,9 @@ def joined(rank: int, ranks: int) -> Iterator[dist.ProcessGroup]:
 def group_of(
     channels: int = 0, engines: bool = False, size: int = 0, stride: int = 1
 ) -> dist.ProcessGroup:
-    """The communicator of this rank's group: *size* ranks, *stride* apart (0: all ranks), on so many
-    *channels* (0: as many as the library likes), or whose collectives run on copy *engines* where
-    the library can (NCCL's policy of no CTA). All ranks have to call this.
+    """The communicator of this rank's group: *size* ranks, *stride* apart (0: all ranks), on so
+    many *channels* (0: as many as the library likes), or whose collectives run on copy *engines*
+    where the library can (NCCL's policy of no CTA). All ranks have to call this.
     """
     if not channels and not engines and not size:
         return dist.group.WORLD
