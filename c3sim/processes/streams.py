@@ -34,6 +34,9 @@ class TaskRuns:
         self.unfinished = 0
         profile = context.plan.scene.profile
         self._start_latency = profile.start_latency if profile is not None else 0.0
+        calls = context.workload.host.loop is not None and context.workload.host.launch == "eager"
+        self._stream_time = profile.stream_time if profile is not None and calls else 0.0
+        self._called: dict[int, str] = {}  # stream of the last launch, by GPU
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream
         self._awaited: set[str] = set()  # by another task
@@ -242,6 +245,10 @@ class TaskRuns:
         """Have the host call for the task, and an idle GPU see it."""
         latency, thread = self._start_latency, self.context.host(gpu, name)
         seen = partial(self.context.after, latency, launched) if latency else launched
+        stream = self.context.workload.tasks[name].stream or name
+        if self._stream_time and self._called.setdefault(gpu, stream) != stream:
+            self._called[gpu] = stream
+            thread.do(self._stream_time, lambda: None)
         awaited = [(entry, gpu) for entry in self.context.workload.tasks[name].launch_after]
 
         def wait() -> None:

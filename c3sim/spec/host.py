@@ -115,6 +115,9 @@ class HostProfile(Hardware):
     """in a loop of calls: busy behind the launches of a turn for what a script does around a kernel
     of that class, which nothing else waits for (events, streams to wait for); its end is not seen
     before; left out: nothing"""
+    stream_time: Time = 0.0
+    """in a loop of calls: busy longer before a launch in another stream than the one before it: the
+    script's change of streams and its events around what it launched"""
     operator_times: dict[Operator, Time] = Field({})
     """busy per launch for an operator of that class in a model; left out: launch_time"""
     backward_time: Time = 0.0

@@ -165,3 +165,24 @@ def test_events_around_a_task_of_a_loop_are_the_hosts_work() -> None:
     assert both == pytest.approx({"reduce": 520 * US, "gemm": 320 * US})
     assert ends({"reduce": reduce}, loop=loop) == pytest.approx({"reduce": 210 * US})
     assert ends({"reduce": reduce})["reduce"] < 100 * US
+
+
+def test_a_script_that_changes_streams_in_a_loop_launches_later() -> None:
+    """The thread needs 10 us for each launch, and 30 between two in different streams, in a loop
+    and nowhere else.
+    """
+    profile = HostProfile(
+        launch_time=10 * US, enqueue_time=0.0, start_latency=0.0, stream_time=30 * US
+    )
+    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    tasks = {name: {**GEMM, "stream": name} for name in ("a", "b")}
+    workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
+    host: dict[str, Any] = {"launch": "eager", "profile": "slow"}
+    loop = {"iterations": 9, "barrier": True, "begin": "call"}
+
+    def begins(**more: Any) -> list[float]:
+        run = simulate(node, parse_workload({**workload, "host": {**host, **more}}))
+        return [run.task(name).start - run.task("a").start for name in tasks]
+
+    assert begins(loop=loop) == pytest.approx([0.0, 40 * US])
+    assert begins() == pytest.approx([0.0, 10 * US])
