@@ -40,7 +40,14 @@ from c3sim.spec.reading.loading import (
     with_model,
 )
 from c3sim.spec.reading.mistakes import with_places
-from c3sim.spec.reading.paths import NO_WORKLOAD, is_of_workload, set_field, set_si, set_value
+from c3sim.spec.reading.paths import (
+    NO_WORKLOAD,
+    is_of_workload,
+    set_field,
+    set_si,
+    set_value,
+    tuned,
+)
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
@@ -198,6 +205,7 @@ def explain_described(
     which there are many, are left out. *progress* hears of the runs. *full*: over all orders of the
     kinds, else by the first and last contribution of each.
     """
+    node = _chosen_on(node)
     measured = _measured(workload, node, strategy, sides="idle")
     kinds = _felt(measured.sample, node)
 
@@ -277,15 +285,22 @@ def figures_on(
     """
     if wall_only:
         return lambda on: _figures(_measured(workload, on, strategy, sides="none").numbers)
-    own = _measured(workload, node, strategy, sides="idle")
+    own = _measured(workload, _chosen_on(node), strategy, sides="idle")
 
     def figures(on: Node) -> dict[str, float]:
         if on is node:
             return _figures(own.numbers)
-        there = _measured(workload, on, strategy, sides="idle", known=own.known)
+        there = _measured(workload, _chosen_on(on), strategy, sides="idle", known=own.known)
         return _figures(there.numbers)
 
     return figures
+
+
+def _chosen_on(node: Node) -> Node:
+    """*node*, whose libraries choose as on it: equal to one with another number that no run reads,
+    so that these share runs.
+    """
+    return node if node.gpu.tuned_on is not None else tuned(node, node.gpu)
 
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:

@@ -142,7 +142,8 @@ class Runs:
         """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
         be short. *average*: power [W] of a GPU before the iteration. Without *sides* nothing is
         run but the whole: its wall time is right, what compares it with either side is not, but for
-        waiting where :attr:`idle` is asked for or known, of a run *like* this one.
+        waiting where :attr:`idle` is asked for or known, of a run *like* this one, whose energy is
+        not followed either.
         """
         workload = change(launched(built.workload, eager=eager))
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
@@ -150,7 +151,7 @@ class Runs:
         if trace:
             whole = simulate(node, workload, energy=True, trace=True, average=average)
         else:
-            whole = run_once(node, workload, average=average, clocks=clocks)
+            whole = run_once(node, workload, energy=like is None, average=average, clocks=clocks)
         if not exchanged or sides == "none" or like is not None:
             idle = None if like is None else like.idle
             return cls(built, workload, average, whole, whole, None, given=idle)
@@ -174,14 +175,14 @@ class Runs:
     def numbers(self) -> Numbers:
         classes = self.built.classes
         shares = busy_and_exposed(self.whole, classes)
-        assert self.whole.accounts is not None  # it was asked for energy
-        account = {name: j for name, j in self.whole.account.items() if name != IDLE}
+        told = self.whole.accounts is not None
+        account = {n: j for n, j in self.whole.account.items() if n != IDLE} if told else {}
         busy, alone = compute_busy(self.whole, classes), compute_busy(self.compute, classes)
         streams = {name: task.stream or "" for name, task in self.workload.tasks.items()}
         groups = shares_of_groups(self.whole, classes, streams)
         optimizer = [name for name, kind in classes.items() if kind == "optimizer"]
         once: dict[str, float] = {}
-        for task in optimizer:
+        for task in optimizer if told else ():
             for name, joules in self.whole.account_of(task).items():
                 once[name] = once.get(name, 0.0) + joules
         return Numbers(

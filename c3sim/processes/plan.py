@@ -29,7 +29,7 @@ from c3sim.spec.hardware import Kernels, Node
 from c3sim.spec.host import HostProfile
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.task import Posting, TaskBase, TaskClass
-from c3sim.spec.workload import After, Stream, Workload
+from c3sim.spec.workload import After, HostThreads, Stream, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,11 @@ def usual_stream() -> Stream:
     return Stream()
 
 
+def hosts_call(host: HostThreads) -> bool:
+    """True if they call for kernels during the run: the time of a call has a say."""
+    return host.launch in ("eager", "looped") or host.release == "host"
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """The scene that tasks are resolved on: a *node*, and the streams and host of a *workload*."""
@@ -106,10 +111,14 @@ class Scene:
     @cached_property
     def profile(self) -> HostProfile | None:
         """The cost of calls of the host's framework on this host; None: the libraries' own."""
+        usual = self.usual_profile
+        return None if usual is None else usual.slowed(self.workload.host.slowness)
+
+    @property
+    def usual_profile(self) -> HostProfile | None:
+        """The same on the host that it is of: its latencies are of the GPU, whatever the host."""
         host = self.workload.host
-        if host.profile is None:
-            return None
-        return self.node.host_profiles[host.profile].slowed(host.slowness)
+        return None if host.profile is None else self.node.host_profiles[host.profile]
 
     @cached_property
     def queues(self) -> dict[str, int]:

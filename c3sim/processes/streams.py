@@ -32,7 +32,7 @@ class TaskRuns:
         self.context, self.signals = context, context.signals
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
-        profile = context.plan.scene.profile
+        profile = context.plan.scene.usual_profile
         self._start_latency = profile.start_latency if profile is not None else 0.0
         calls = context.workload.host.loop is not None and context.workload.host.launch == "eager"
         self._stream_time = profile.stream_time if profile is not None and calls else 0.0

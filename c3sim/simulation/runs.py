@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import product
 from operator import attrgetter
 from typing import Any
 
@@ -20,6 +21,7 @@ from pydantic_core import to_json
 
 from c3sim.machine.machine import Memories
 from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
+from c3sim.processes.plan import hosts_call
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
@@ -28,7 +30,7 @@ from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.task import TaskBase
-from c3sim.spec.workload import Workload
+from c3sim.spec.workload import Task, Workload
 from c3sim.tasks.plan import kind_of
 
 #: Times of tasks, about 1 kB each: enough for each task of the largest workload alone, twice, and
@@ -172,8 +174,7 @@ def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node],
             # the node too: its number is not given to another one
             _by_node[place] = node, simulated(node)
         return _by_node[place][1]
-    known = _runs.get(key)
-    found = None if known is None else known.get(node)
+    known, found = _runs.get(key), _known(key, node)
     if found is None:
 
         def seen() -> tuple[Run, Shape]:
@@ -188,9 +189,37 @@ def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node],
     return found
 
 
+def _known(key: _Key, node: Node) -> Run | None:
+    """The run that is remembered by *key* for *node*; where all is shared, also one whose energy is
+    known too, and the turn of a loop behind which clocks are as those before this one.
+    """
+    conditions, private, by_class, energy, average, before = key
+    keys = [key]
+    if not private:
+        ways = product(dict.fromkeys((energy, True)), dict.fromkeys((before, ())))
+        keys = [(conditions, private, by_class, of, average, clocks) for of, clocks in ways]
+    for each in keys:
+        known = _runs.get(each)
+        found = None if known is None else known.get(node)
+        if found and (each[-1] == before or tuple(sorted(found.clocks.items())) == before):
+            return found
+    return None
+
+
 def _as_run(node: Node, workload: Workload) -> Workload:
-    """*workload* with the tasks that stand for its own (:meth:`c3sim.tasks.kind.Kind.as_run`)."""
-    others = {name: kind_of(task).as_run(task, node) for name, task in workload.tasks.items()}
+    """*workload* with the tasks that stand for its own (:meth:`c3sim.tasks.kind.Kind.as_run`):
+    where no host calls for kernels, without the time that a call takes.
+    """
+    uncalled = None if hosts_call(workload.host) else {"launch_time": None}
+
+    def stands_for(task: Task) -> Task:
+        kind = kind_of(task)
+        other: Task = kind.as_run(task, node)
+        if uncalled and other.launch_time is not None and kind.on_units(other):
+            other = other.model_copy(update=uncalled)
+        return other
+
+    others = {name: stands_for(task) for name, task in workload.tasks.items()}
     if all(others[name] is task for name, task in workload.tasks.items()):
         return workload
     return workload.model_copy(update={"tasks": others})

@@ -25,7 +25,7 @@ from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.processes.channels import Channels, HeldWorkgroups
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.plan import Context, Planned, Scene, Turn
+from c3sim.processes.plan import Context, Planned, Scene, Turn, hosts_call
 from c3sim.processes.signals import countdown
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Kernel
@@ -162,8 +162,8 @@ class CollectiveKind(EngineKind[Collective]):
 
 def _call_time(task: Collective, scene: Scene) -> float:
     """Seconds of the host thread for the call of a collective's library."""
-    if task.launch_time is not None:
-        return task.launch_time
+    if task.launch_time is not None or not hosts_call(scene.workload.host):
+        return task.launch_time or 0.0
     if scene.profile is not None:
         return scene.profile.collective_call(task.op, ranks_in(scene.node, task))
     library, warm = scene.node.collective_library(task.backend), scene.workload.host.launch
@@ -184,7 +184,7 @@ class OnChannels(OfCollective):
     def start(self, context: Context, turn: Turn) -> None:
         run = context.part(ChannelRuns).joined(self, turn)
         turn.detail.update(run.describe())
-        profile = self.scene.profile
+        profile = self.scene.usual_profile
         late = profile.collective_latency if profile else 0.0
         context.after(turn.latencies.dispatch + late, partial(run.launch, turn.gpu))
 

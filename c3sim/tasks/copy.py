@@ -57,7 +57,7 @@ class CopyKind(EngineKind[Copy]):
         # with gpus: all as much arrives at every GPU as leaves it
         placed["foldable"] = task.gpus == "all"
         if scene.profile is not None and task.launch_time is None:
-            placed["call_time"] += scene.profile.copy_time
+            placed["call_time"] = scene.profile.launch_time + scene.profile.copy_time
         if by_units(scene.node, scene.workload, task):
             units = scene.node.gpu.compute_unit_count
             shape = GridShape(task.workgroups or units, scene.mask(task.stream))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from c3sim.models.cache_lines import CacheUse
-from c3sim.processes.plan import Planned, Scene
+from c3sim.processes.plan import Planned, Scene, hosts_call
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Operator, Posting, TaskBase, TaskClass
 from c3sim.spec.workload import parse_after
@@ -97,12 +97,13 @@ class Kind(ABC, Generic[T]):
 
     def placed(self, name: str, task: T, scene: Scene) -> dict[str, Any]:
         """The record of *task*: its place among others, and the answers of its kind."""
-        host, profile = scene.node.host, scene.profile
-        launch = host.launch_time if profile is None else profile.launch_time
-        calls, events = scene.workload.host, 0.0
-        timed = calls.loop is not None and calls.launch == "eager" and self.operator(task)
-        if profile is not None and timed:
-            events = profile.event_times.get(timed, 0.0)
+        launch, events, host = 0.0, 0.0, scene.workload.host
+        if hosts_call(host):
+            of = scene.node.host if scene.profile is None else scene.profile
+            launch = of.launch_time
+        timed = host.loop is not None and host.launch == "eager" and self.operator(task)
+        if timed and scene.profile is not None:
+            events = scene.profile.event_times.get(timed, 0.0)
         return {
             "name": name,
             "task": task,

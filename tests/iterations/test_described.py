@@ -88,3 +88,24 @@ def test_time_that_computation_leaves_idle_needs_no_clock_that_remembers(tmp_pat
     assert counts["run"] > counts["idle"] + 1 and counts["idle"] == counts["none"] + 1
     assert found["idle"].sample.idle == pytest.approx(found["run"].sample.idle, rel=1e-9)
     assert found["idle"].numbers.waited == pytest.approx(found["run"].numbers.waited, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        ("gpu.gemm_libraries.triton.operand_feed", False),
+        ("host.launch_time", False),
+        ("host_profiles.framework.launch_time", False),
+        ("links.bandwidth", True),
+    ],
+)
+def test_a_number_that_no_run_reads_is_moved_without_one(tmp_path, turns, path, read):
+    """A library that makes no kernel of the step, and calls that a graph needs none of."""
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    node = load_hardware("mi300x-8").node
+    workload = described.subject(file, node)
+    runs.forget()
+    figures = described.figures_on(workload, node, "as_written")
+    turns.clear()
+    assert (figures(better(node, (path,), 1.1)) != figures(node)) == read == bool(turns)

@@ -319,3 +319,41 @@ def test_the_turn_that_says_what_was_drawn_before_is_remembered(
     assert average is not None and average > node.gpu.clock.idle_power
     assert runs.average_before(other, workload) == average
     assert len(turns) == 1
+
+
+def _looped(launch: str, **fields: object) -> Any:
+    task = {"kind": "gemm", "stream": "s", "m": 4096, "n": 4096, "k": 4096, **fields}
+    host = {"launch": launch, "loop": {"iterations": 50}}
+    text = {"schema": 1, "name": "w", "node": "mi300x-8", "host": host, "tasks": {"gemm": task}}
+    return parse_workload(text)
+
+
+def test_the_turn_of_a_loop_is_known_behind_the_clocks_that_it_leaves() -> None:
+    """With its energy it answers for one without; where a kind is private the clock of all tasks
+    moves with it, so there it is run.
+    """
+    workload, node = _looped("graph"), load_hardware("mi300x-8").node
+    runs.forget()
+    found = runs.run_once(node, workload)
+    again = simulate(node, workload, clocks=found.clocks)
+    assert found.clocks and again.times == found.times and again.events == found.events
+    assert runs.run_once(node, workload, energy=False, clocks=found.clocks) is found
+    assert _kept() == 1
+    other = {key: memory._replace(factor=0.5) for key, memory in found.clocks.items()}
+    assert runs.run_once(node, workload, clocks=other) is not found
+    private = frozenset({"clock"})
+    with_energy = runs.run_once(node, workload, private)
+    assert runs.run_once(node, workload, private, energy=False) is not with_energy
+
+
+@pytest.mark.parametrize("launch", ["graph", "eager"])
+def test_the_time_of_a_call_has_a_say_where_hosts_call_alone(launch: str) -> None:
+    """Of a task, and of the host that says it for those without."""
+    node = load_hardware("mi300x-8").node
+    slow, _ = set_si(node, NO_WORKLOAD, "host.launch_time", 1e-3)
+    runs.forget()
+    first = runs.run_once(node, _looped(launch))
+    said = runs.run_once(node, _looped(launch, launch_time="1 ms"))
+    assert runs.run_once(slow, _looped(launch)).times == said.times
+    assert (said is first) == (launch == "graph")
+    assert _kept() == (1 if launch == "graph" else 3)
