@@ -250,15 +250,13 @@ class Machine:
     def _governor(self, gpu: int, name: str) -> Governor | Follower:
         """The governor *name* of *gpu*."""
         clock, again = self.node.gpu.clock, partial(self.fluid.refresh, self._domains[gpu])
+        now = partial(getattr, self.fluid.env, "now")  # not of this machine: that would be a circle
         if self._memories is None or clock.response is None:
-            return Governor(clock, self._now, again, self.average)
+            return Governor(clock, now, again, self.average)
         before = self._memories.get((gpu, name))
-        made = Follower(clock, clock.response, self._now, again, before)
+        made = Follower(clock, clock.response, now, again, before)
         self._followers[gpu, name] = made
         return made
-
-    def _now(self) -> float:
-        return self.fluid.env.now
 
     @property
     def turns(self) -> Turns:

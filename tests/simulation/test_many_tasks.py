@@ -13,7 +13,7 @@ from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
-from c3sim.spec.workload import Workload
+from c3sim.spec.workload import Loop, Workload
 from c3sim.tasks import engine_collective
 
 NODE = load_hardware("teaching-4").node
@@ -90,14 +90,21 @@ def pieces(backend: str) -> Workload:
     return found
 
 
+def looped(workload: Workload) -> Workload:
+    """*workload* over and over: the clock of an MI300X remembers."""
+    host = workload.host.model_copy(update={"loop": Loop(iterations=50)})
+    return workload.model_copy(update={"host": host})
+
+
 @pytest.mark.parametrize(
     ("node", "workload"),
     [
         (NODE, row(50)),
         (load_hardware("mi300x-8").node, pieces("dma")),
         (load_hardware("mi300x-8").node, pieces("rccl")),
+        (load_hardware("mi300x-8").node, looped(pieces("rccl"))),
     ],
-    ids=["kernels", "engines", "channels"],
+    ids=["kernels", "engines", "channels", "governors"],
 )
 def test_a_run_leaves_the_collector_nothing(node: Node, workload: Workload) -> None:
     """No circle of objects: there were eighty objects a task, when kernels, flows and what ends
