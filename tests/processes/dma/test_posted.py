@@ -194,6 +194,33 @@ def test_a_kernel_that_does_nothing_else_posts_what_has_a_stream():
     assert found.task("s").end - end == pytest.approx(last, abs=1e-7)
 
 
+def test_one_kernel_posts_all_groups_of_tiles_that_its_stream_waits_for():
+    """Four workgroups, 16 tiles: rounds end at 10 to 40 us. The kernel begins beside them, holds no
+    place of theirs, posts 7 packets behind the second and the last, and ends 14 us behind that.
+    """
+    both = {
+        "half": sends("serial", "k.tiles[50%]", stream="s"),
+        "all": sends("serial", "k.tiles[100%]", stream="s"),
+    }
+    found, plain = run(k=kernel(4, 4), **both), run(k=kernel(4, 4))
+    assert not any(name == "all-puts" for name, _ in found.times)
+    assert found.task("k").end == pytest.approx(plain.task("k").end, abs=1e-9)
+    puts, k = found.task("half-puts"), found.task("k")
+    assert puts.start < k.start + TILE
+    assert found.task("half").start - k.start == pytest.approx(2 * TILE, abs=2e-6)
+    assert found.task("all").start - k.start == pytest.approx(4 * TILE, abs=2e-6)
+    assert puts.end - found.task("all").start == pytest.approx(7 * POST, abs=2e-6)
+
+
+def test_a_kernel_that_posts_shares_a_unit_with_tiles():
+    """It is one wave: beside a GEMM whose tiles fill every unit it starts as soon as it may."""
+    gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
+    tasks = {"early": kernel(1, 1) | {"stream": "e"}, "g": gemm | {"stream": "g"}}
+    found = run(**tasks, s=sends("serial", "early", stream="s"))
+    assert found.task("s-puts").start < found.task("early").end + 10e-6
+    assert found.task("s").end < found.task("g").end / 2
+
+
 def test_a_kernel_that_posts_needs_room_and_a_name():
     """All units are held for 20 us, so a kernel that waits for nothing else starts behind that."""
     holds = {"kind": "hold", "workgroups": NODE.gpu.compute_unit_count, "time": "20 us"}
