@@ -3,7 +3,7 @@
 matrix rate   = compute units * FLOP per cycle * clock
 links         = links of a GPU that can send at once * rate of one; one direction
 needed        = rate * round trip of 2 t_link + 2 t_hbm: bytes on the way that keep it
-engine's most = min( bandwidth, bytes in flight / round trip, links to one peer )
+engine's most = min( bandwidth, bytes in flight / round trip, links to one peer as it uses them )
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from c3sim.models.links import ports
+from c3sim.models.links import ports, rate_both_ways
 from c3sim.spec.hardware import Node
 
 
@@ -55,6 +55,11 @@ def rate_in_flight(node: Node) -> float | None:
     return in_flight / trip if in_flight and trip else None
 
 
+def engines_share(node: Node) -> float:
+    """Payload that engines push over links, per byte that a kernel's copy takes of them."""
+    return node.gpu.dma_engines.link_efficiency.get("push", 1.0)
+
+
 def totals_of(node: Node) -> Iterator[Total]:
     """Derived totals of a GPU of *node*."""
     gpu, clock = node.gpu, node.gpu.clock.maximum
@@ -81,6 +86,10 @@ def totals_of(node: Node) -> Iterator[Total]:
         yield Total("rate that they allow", rate, "B/s", how)
     alone = engine.bandwidth
     yield Total("an engine's data path", alone, "B/s", f"{engine.count} engines")
+    if node.gpus > 1 and engines_share(node) != 1.0:
+        rate = min(alone, rate_both_ways(node.links) * engines_share(node))
+        how = "gpu.dma_engines.link_efficiency, where its sources are"
+        yield Total("a link by engines, both ways", rate, "B/s", how)
 
 
 def _of_links(node: Node) -> Iterator[Total]:
@@ -105,7 +114,8 @@ def bounds_of(node: Node) -> Iterator[Bound]:
         of_engine = {"gpu.dma_engines.bandwidth": engine.bandwidth}
         if in_flight := rate_in_flight(node):
             of_engine["gpu.dma_engines.bytes_in_flight"] = in_flight
-        yield Bound("a copy to one peer by one engine", {**of_engine, **peer})
+        by_engine = {path: rate * engines_share(node) for path, rate in peer.items()}
+        yield Bound("a copy to one peer by one engine", {**of_engine, **by_engine})
         remote = {"gpu.compute_units.remote_bandwidth": gpu.compute_units.remote_bandwidth * units}
         out = {"links.bandwidth": links_out(node) * node.links.bandwidth}
         yield Bound("copies to peers by all compute units", {**remote, **out})

@@ -103,6 +103,20 @@ def test_totals_of_mi300x():
     assert switch["links of a GPU, a direction"] == pytest.approx(18 * 21.1e9)
 
 
+def test_engines_that_use_links_better_than_kernels_are_told_so():
+    """MI355X: 58.7 GB/s / 1.047 * 1.087 = 60.9 GB/s, of two sources 60.1 and 61.0; one way links
+    would give 63.8 GB/s, so the engine binds.
+    """
+    node = load_hardware("mi355x-8").node
+    totals = {each.name: each.value for each in totals_of(node)}
+    assert totals["a link by engines, both ways"] == pytest.approx(60.94e9, rel=1e-3)
+    bound = next(bounds_of(node))
+    assert bound.path == "gpu.dma_engines.bandwidth"
+    assert bound.limits["links.bandwidth"] == pytest.approx(63.8e9, rel=1e-3)
+    kernels = {each.name for each in totals_of(load_hardware("mi300x-8").node)}
+    assert "a link by engines, both ways" not in kernels
+
+
 def test_the_limit_that_binds_a_copy_by_an_engine():
     """100 kB in flight over 1.9 us are 52.6 GB/s: under a link of 97 GB/s, above one of 48.5."""
     for links, binds in (
