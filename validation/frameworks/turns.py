@@ -96,6 +96,10 @@ class Rank:
                 checked(cudart.cudaMemcpyAsync(target, source, 2 * count, BY_ADDRESS, stream))
 
             return copy
+        return self.collective(task, count)
+
+    def collective(self, task: dict[str, Any], count: int) -> Call:
+        """One call of a collective of so many numbers, among the ranks of its group."""
         group = self.group(
             task.get("channels", 0),
             task.get("by") == "engines",
