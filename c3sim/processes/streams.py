@@ -32,10 +32,11 @@ class TaskRuns:
         self.context, self.signals = context, context.signals
         self.times: dict[Key, Times] = {}
         self.unfinished = 0
-        profile = context.plan.scene.usual_profile
-        self._start_latency = profile.start_latency if profile is not None else 0.0
-        calls = context.workload.host.loop is not None and context.workload.host.launch == "eager"
-        self._stream_time = profile.stream_time if profile is not None and calls else 0.0
+        scene, host = context.plan.scene, context.workload.host
+        usual = scene.usual_profile
+        self._start_latency = usual.start_latency if usual is not None else 0.0
+        profile = scene.profile if host.loop is not None and host.launch == "eager" else None
+        self._stream_time = profile.stream_time if profile is not None else 0.0
         self._called: dict[int, str] = {}  # stream of the last launch, by GPU
         self._needs: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[str, str] = {}  # task -> the one before it in its stream

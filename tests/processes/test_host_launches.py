@@ -169,7 +169,7 @@ def test_events_around_a_task_of_a_loop_are_the_hosts_work() -> None:
 
 def test_a_script_that_changes_streams_in_a_loop_launches_later() -> None:
     """The thread needs 10 us for each launch, and 30 between two in different streams, in a loop
-    and nowhere else.
+    and nowhere else; a slower host longer for both.
     """
     profile = HostProfile(
         launch_time=10 * US, enqueue_time=0.0, start_latency=0.0, stream_time=30 * US
@@ -186,3 +186,4 @@ def test_a_script_that_changes_streams_in_a_loop_launches_later() -> None:
 
     assert begins(loop=loop) == pytest.approx([0.0, 40 * US])
     assert begins() == pytest.approx([0.0, 10 * US])
+    assert begins(loop=loop, slowness=2.0) == pytest.approx([0.0, 80 * US])
