@@ -2,8 +2,8 @@
 last cache that all compute units share, row misses and stalls.
 
 Memory's efficiencies have been measured with streams. So a row miss counts as one beyond those of
-a stream with as many writes, in the same laboratory: with r the part that hits its row, and r_0
-that of the stream,
+a stream with as many writes, in the same laboratory, as that goes on: with r the part that hits its
+row, and r_0 that of the stream,
 
     row misses = (r_0 - r) / r_0,    r_0 = r_read + (r_copy - r_read) 2 min(w, 1 - w)
 
@@ -16,15 +16,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from c3sim.cachelab.laboratory import SAMPLES, Counts, Laboratory
 from c3sim.cachelab.machine import Level, Machine
-from c3sim.cachelab.nests import GROUP, VECTOR, Program, program_of
+from c3sim.cachelab.nests import GROUP, VECTOR, Program
 from c3sim.cachelab.stream import Launch
-from c3sim.spec.study import Application
 from c3sim.spec.task import Served
 
-ELEMENT = 4  # bytes of an element of the streams
-OVER = 2.0  # times the caches that a stream goes over
+OF_GROUP = GROUP * VECTOR * 4  # bytes that a workgroup of a stream reads in one piece
+OVER = 2  # times the last cache that a stream goes over before it is counted, once more
+ENOUGH = 64e6  # bytes of a cache, of which a larger one only takes longer
+APART = 1 << 32  # bytes between what a stream reads and what it writes
 
 
 def served(
@@ -95,19 +98,26 @@ def source_of(counts: Counts, machine: Machine, policy: str) -> str:
 
 @lru_cache(maxsize=64)
 def row_hits_of_streams(machine: Machine) -> tuple[float, float]:
-    """Parts of the lines that hit their row: of a stream of reads, and of one of copies."""
-    size = int(OVER * machine.shared)
-    copy = program_of(_copy(size // 2))
-    read = Launch("read", copy.launches[0].workgroups)
-    read.spans.append(copy.launches[0].spans[0])
-    rows = [
-        Laboratory(each, machine).counts("cache_rw").row_hits for each in (Program.of(read), copy)
-    ]
+    """Parts of the lines that hit their row: of a stream of reads, and of one of copies, as they go
+    on: what they meet in the last cache is theirs. Of a large cache a part stands for it.
+    """
+    machine = with_share(machine, min(1.0, ENOUGH / machine.shared))
+    rows = []
+    for copies in (False, True):
+        bytes_of_group = OF_GROUP * (2 if copies else 1)
+        of_cache = round(machine.shared / bytes_of_group)
+        filling, counted = (
+            _stream(OVER * of_cache * part, (OVER - part) * of_cache, copies) for part in (0, 1)
+        )
+        program = Program((filling, counted), (0.0, 1.0))
+        rows.append(Laboratory(program, machine).counts("cache_rw").row_hits)
     return rows[0], rows[1]
 
 
-def _copy(size: int) -> Application:
-    """A kernel that copies *size* bytes."""
-    of_group = GROUP * VECTOR
-    shape = {"n": 1, "c": 1, "h": max(1, size // ELEMENT // of_group), "w": of_group}
-    return Application(kind="activation", shape=shape, source="a copy")
+def _stream(first: int, workgroups: int, copies: bool) -> Launch:
+    """*workgroups* of a kernel that reads, or *copies*, a piece each, from the *first* on."""
+    group, launch = np.arange(workgroups), Launch("stream", workgroups)
+    for order, store in enumerate((False, True) if copies else (False,)):
+        begin = order * APART + (first + group) * OF_GROUP
+        launch.touch(group, order, begin, OF_GROUP, store=store, phase=order)
+    return launch
