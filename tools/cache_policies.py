@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import multiprocessing
+import signal
+import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -84,10 +87,26 @@ def main() -> None:
         writer = csv.DictWriter(file, served.COLUMNS, lineterminator="\n")
         if not begun:
             writer.writeheader()
-        with ProcessPoolExecutor(options.jobs) as pool:
-            for done in as_completed([pool.submit(rows, each, known) for each in todo]):
-                writer.writerows(done.result())
-                file.flush()
+        with ProcessPoolExecutor(options.jobs, initializer=let_parent_end) as pool:
+            waiting = {pool.submit(rows, each, known): each for each in todo}
+            try:
+                for count, done in enumerate(as_completed(waiting), 1):
+                    writer.writerows(done.result())
+                    file.flush()
+                    part = waiting[done]
+                    print(
+                        f"{count} of {len(todo)}: {part.application} on {part.machine}", flush=True
+                    )
+            except KeyboardInterrupt:
+                for process in multiprocessing.active_children():
+                    process.terminate()
+                pool.shutdown(wait=False, cancel_futures=True)
+                sys.exit(f"interrupted; {FILE.name} has what is done, the same command goes on")
+
+
+def let_parent_end() -> None:
+    """Ctrl-C goes to the whole group: the parent says what is kept, and ends its processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
@@ -70,7 +72,6 @@ def machine_for(tiled: Tiled, machine: Machine) -> Machine:
     )
 
 
-@lru_cache(maxsize=256)
 def served_gemm(
     tiled: Tiled, machine: Machine, policy: str, shares: Sequence[float] = SHARES, *, alike: bool
 ) -> tuple[Served, ...]:
@@ -82,22 +83,50 @@ def served_gemm(
         raise InputError("the cache laboratory follows products of equal rows", "lines")
     if find_spec("numba") is None:
         raise InputError("the cache laboratory needs numba: pip install 'c3sim[fast]'", "lines")
-    from c3sim.cachelab.laboratory import SAMPLES, Laboratory
-    from c3sim.cachelab.served import source_of, with_share
+    from c3sim.cachelab.served import with_share
 
-    program, found = program_of_tiles(tiled), []
-    for share in shares:
-        there = with_share(machine_for(tiled, machine), share)
-        counts = Laboratory(program, there, most=MOST, samples=SAMPLES).counts(policy)
-        found.append(
-            Served(
-                held=there.shared,
-                l2=counts.l1 + counts.l2,
-                cache=counts.cache,
-                read=counts.read,
-                written=counts.written + counts.left,
-                inserted=counts.inserted,
-                source=source_of(counts, machine, policy),
-            )
-        )
-    return tuple(found)
+    at = _RATES.get()
+    if at is not None:
+        machine = machine.paced_as(at)
+    there = machine_for(tiled, machine)
+    return tuple(_followed(tiled, with_share(there, share), policy) for share in shares)
+
+
+@lru_cache(maxsize=1024)
+def _followed(tiled: Tiled, machine: Machine, policy: str) -> Served:
+    """Bytes of *tiled* that the caches of *machine* serve. Its rows of memory are not asked for, so
+    that of many lines one lap of several is enough, where none go through L1.
+    """
+    from c3sim.cachelab.laboratory import POLICIES, SAMPLES, Laboratory, laps_for
+    from c3sim.cachelab.served import source_of
+    from c3sim.cachelab.state import L1
+
+    program = program_of_tiles(tiled)
+    laps = 1 if POLICIES[policy] & L1 else laps_for(program, machine, MOST)
+    laboratory = Laboratory(program, machine, most=MOST, samples=SAMPLES, laps=laps)
+    counts = laboratory.counts(policy)
+    return Served(
+        held=machine.shared,
+        l2=counts.l1 + counts.l2,
+        cache=counts.cache,
+        read=counts.read,
+        written=counts.written + counts.left,
+        inserted=counts.inserted,
+        source=source_of(counts, machine, policy),
+    )
+
+
+#: Whose rates order the lines of GEMMs; None: those of each GPU itself.
+_RATES: ContextVar[Machine | None] = ContextVar("rates", default=None)
+
+
+@contextmanager
+def paced_by(machine: Machine | None) -> Iterator[None]:
+    """Within it the lines of GEMMs are followed at the rates of *machine*: what draws of rates
+    move, caches hardly serve otherwise.
+    """
+    token = _RATES.set(machine)
+    try:
+        yield
+    finally:
+        _RATES.reset(token)

@@ -5,15 +5,20 @@ A run follows a sample of the lines: a class of lines that has sets, banks and c
 (a workgroup has under way what falls to them). Two classes give the error of the sample: half of
 what they differ by. Of many lines one is followed, and the smaller classes that it is made of give
 the error, of one order of workgroups alone.
+
+Where rows of memory and L1 do not matter, a class may have one of *laps* laps of the channels, its
+lines numbered one behind the other, in caches of as many times fewer sets, with channels as many
+times slower: a miniature (Waldspurger et al., Cache Modeling and Optimization using Miniature
+Simulations, USENIX ATC 2017).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import accumulate
-from math import ceil, sqrt
+from math import ceil, gcd, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +33,7 @@ from c3sim.spec.study import Application
 SAMPLES = 2  # whose difference tells the error
 TWICE = 1_500_000  # lines of a sample: of more no second one is followed
 MOST = 400_000  # lines that a sample follows; more are followed where classes are no smaller
-LEAST_UNDER_WAY = 3
+LEAST_UNDER_WAY, FEWEST = 3, 2  # where rows matter, and where not
 OFTEN, ROUNDS = 8.0, 3.0
 PARTS = [bits.LOADED, bits.FOUND, bits.MOVED]  # of channels
 CACHED = bits.L1 | bits.L2 | bits.STORES
@@ -94,19 +99,55 @@ class Counts:
 
 
 class Sampled(NamedTuple):
-    """*number* of *classes* classes of lines."""
+    """*number* of *classes* classes of lines, in one of *laps* laps."""
 
     classes: int
     number: int
+    laps: int = 1
 
     def of(self, machine: Machine) -> Sample | None:
-        if self.classes == 1:
+        if self.classes == self.laps == 1:
             return None
         return partial(_of_class, machine, self)
 
 
 def _of_class(machine: Machine, sampled: Sampled, line: Array) -> Array:
-    return np.asarray(machine.channel(line) % sampled.classes == sampled.number)
+    own = machine.channel(line) % sampled.classes == sampled.number
+    if sampled.laps > 1:
+        own &= line // (machine.interleave * machine.channels) % sampled.laps == 0
+    return np.asarray(own)
+
+
+def laps_for(program: Program, machine: Machine, most: int = MOST) -> int:
+    """Laps of which one is followed, so that no class has more than *most* lines: 2^i, as many as
+    sets allow, and FEWEST lines of a class and lap that a workgroup has under way.
+    """
+    whole = sum(each.whole(machine.line) for each in program.launches) / machine.classes
+    sets = machine.l2.sets // machine.banks
+    if machine.memory_side is not None:
+        sets = gcd(sets, machine.memory_side.sets // machine.channels)
+    laps = 1
+    while (
+        whole / laps > most
+        and sets % (2 * laps) == 0
+        and machine.window >= 2 * laps * machine.classes * FEWEST
+    ):
+        laps *= 2
+    return laps
+
+
+def miniature(machine: Machine, laps: int) -> Machine:
+    """*machine* as one of *laps* laps of lines has it."""
+    side = machine.memory_side
+    return replace(
+        machine,
+        window=max(1, round(machine.window / laps)),
+        l2=machine.l2._replace(sets=machine.l2.sets // laps),
+        memory_side=side._replace(sets=side.sets // laps) if side else None,
+        queue=max(1, machine.queue // laps),
+        l2_cycles=machine.l2_cycles * laps,
+        memory_cycles=machine.memory_cycles * laps,
+    )
 
 
 def _error(values: Array) -> float:
@@ -148,19 +189,27 @@ def classes_for(program: Program, machine: Machine, most: int = MOST) -> int:
 class Laboratory:
     """One program on one machine; its streams are kept, for several policies."""
 
-    def __init__(self, program: Program, machine: Machine, *, most: int = MOST, samples: int = 1):
-        self.program, self.machine = program, machine
-        self.classes = classes_for(program, machine, most)
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        *,
+        most: int = MOST,
+        samples: int = 1,
+        laps: int = 1,
+    ):
+        self.program, self.machine, self.laps = program, miniature(machine, laps), laps
+        self.classes = machine.classes if laps > 1 else classes_for(program, machine, most)
         self.samples = min(samples, self.classes)
         self._streams: dict[tuple[int, int], Stream] = {}
 
     def counts(self, policy: str) -> Counts:
         """Counts of the whole program under the policy called *policy*."""
         bits = POLICIES[policy]
-        runs = [self._run(Sampled(self.classes, 0), bits)]
+        runs = [self._run(Sampled(self.classes, 0, self.laps), bits)]
         once = self._followed > TWICE and self.classes < self.machine.classes
         for number in range(1, 1 if once else self.samples):
-            runs.append(self._run(Sampled(self.classes, number), bits))
+            runs.append(self._run(Sampled(self.classes, number, self.laps), bits))
         mean = {
             each.name: float(np.mean([getattr(one, each.name) for one, _ in runs]))
             for each in fields(Counts)
@@ -186,7 +235,11 @@ class Laboratory:
         key = id(launch), sampled.number
         if key not in self._streams:
             sample = sampled.of(self.machine)
-            self._streams[key] = launch.stream(self.machine.grain, sample).renumbered(first)
+            stream = launch.stream(self.machine.grain, sample).renumbered(first)
+            if self.laps > 1:
+                machine = self.machine
+                stream = stream.closed_up(machine.interleave, machine.channels, self.laps)
+            self._streams[key] = stream
         return self._streams[key]
 
     def _run(self, sampled: Sampled, policy: int) -> tuple[Counts, Array]:
@@ -204,7 +257,7 @@ class Laboratory:
         for launch, weight in zip(launches, self.program.weights, strict=True):
             before, before_of = state.counts.copy(), state.channel[PARTS].copy()
             stream = self._stream(launch, sampled, base[launch.name])
-            pace = pace_of(launch, stream.lines, machine, sampled.classes)
+            pace = pace_of(launch, stream.lines, machine, sampled.classes * self.laps)
             of_launch = settings._replace(slots=_slots(machine, launch))
             end = turns.run(of_launch, state, slots, *stream, now, *pace)
             sums += weight * (state.counts - before)
@@ -214,7 +267,7 @@ class Laboratory:
         parts = of_channels.reshape(len(PARTS), -1, machine.classes).sum(1)
         parts[-1] += _dirty(machine, state)
         of_sample = parts[:, sampled.number :: sampled.classes]
-        return _counts(machine, sampled.classes, sums, seconds, state), of_sample
+        return _counts(machine, sampled.classes * self.laps, sums, seconds, state), of_sample
 
 
 def _codes(launches: Sequence[Launch]) -> dict[str, int]:

@@ -14,7 +14,7 @@ part beside it, which keeps a copy of what it fetches from another one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import gcd, log2
@@ -29,6 +29,10 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Dtype
 
 MOST_LINES_UNDER_WAY = 64  # of a workgroup
+PACE = (
+    *("clock", "window", "flops", "l1_latency", "l2_latency", "cache_latency", "memory_latency"),
+    *("l2_cycles", "memory_cycles", "row_cycles"),
+)
 POWERS = ("l1_ways", "row_lines", "queue", "interleave")  # of two
 
 
@@ -97,6 +101,10 @@ class Machine:
     @property
     def grain(self) -> Grain:
         return Grain(self.line, self.sector, self.lanes)
+
+    def paced_as(self, other: Machine) -> Machine:
+        """The same caches with the rates, latencies and lines under way of *other*."""
+        return replace(self, **{name: getattr(other, name) for name in PACE})
 
     def channel(self, line: Array) -> Array:
         """Channel of each *line*."""

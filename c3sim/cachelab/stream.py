@@ -62,6 +62,18 @@ class Stream(NamedTuple):
         steps[:, STEP_CODE] += first
         return Stream(steps, self.first)
 
+    def closed_up(self, interleave: int, channels: int, laps: int) -> Stream:
+        """The same where each of *laps* laps of the *channels* but one has been left out: without
+        gaps, each line in its channel.
+        """
+        steps = self.steps.copy()
+        chunk, within = np.divmod(steps[:, STEP_LINE], interleave)
+        lap, turn = np.divmod(chunk, channels)
+        new = lap // laps
+        chunk = new * channels + (turn + lap - new) % channels
+        steps[:, STEP_LINE] = chunk * interleave + within
+        return Stream(steps, self.first)
+
 
 class Grain(NamedTuple):
     """What is asked for at once: a *line*, a *sector* of it, by a wave of so many *lanes* (0: by

@@ -16,7 +16,7 @@ from c3sim.cachelab import laboratory, state, stream, turns
 from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
-from c3sim.cachelab.served import source_of
+from c3sim.cachelab.served import row_hits_of_streams, source_of
 from c3sim.cachelab.stack import distances, found_by
 from c3sim.cachelab.stream import Grain, Launch
 from c3sim.errors import InputError
@@ -464,6 +464,21 @@ def test_a_sample_is_near_the_whole():
         assert part.found == pytest.approx(whole.found, abs=0.02)
         assert part.read == pytest.approx(whole.read, rel=0.02)
         assert part.loaded == pytest.approx(whole.loaded, rel=0.02)
+
+
+def test_a_stream_s_rows_are_those_of_its_going_on():
+    """Copies of 16 times the cache hit their rows as the reference does; those of twice the cache,
+    of which half evicts nothing, do not.
+    """
+    machine = replace(MANY, l2=Level(1024, 4), shared=262144.0)
+    _, copying = row_hits_of_streams(machine)
+    hits = [
+        Laboratory(program_of(each), machine).counts("cache_rw").row_hits
+        for each in (application("activation", n=1, c=1, h=1, w=w) for w in (1 << 19, 1 << 16))
+    ]
+    print(copying, hits)
+    assert copying == pytest.approx(hits[0], abs=0.05)
+    assert abs(hits[1] - copying) > 0.05
 
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from c3sim import load_hardware, run
-from c3sim.cachelab.gemm import Tiled, machine_for, program_of_tiles
-from c3sim.cachelab.laboratory import Laboratory
-from c3sim.cachelab.machine import Level, machine_of
+from c3sim.cachelab.gemm import Tiled, machine_for, paced_by, program_of_tiles, served_gemm
+from c3sim.cachelab.laboratory import Counts, Laboratory, laps_for
+from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.stream import Grain
 from c3sim.spec.workload import Workload
 
@@ -57,6 +57,61 @@ def test_operands_come_once_where_they_fit_and_b_for_each_group_where_not() -> N
     small = replace(machine, l2=Level(128, 3))  # 48 KiB
     counts = Laboratory(program_of_tiles(TILED), small).counts("past_l1")
     assert counts.read == pytest.approx(a + 4 * b, rel=0.1)
+
+
+def test_one_lap_of_two_stands_for_both() -> None:
+    """A product whose operands come again from L2 and from the memory-side cache: the rows of A and
+    B lie alike in both laps, so a cache of half the sets serves half of the bytes.
+    """
+    one = replace(machine_for(TILED, H200), dies=1, parts=False, units=4, window=8, interleave=2)
+    machine = replace(
+        one, channels=4, banks=4, l1=Level(4, 4), l2=Level(64, 8), memory_side=Level(256, 8)
+    )
+    assert machine.classes == 4
+    program = program_of_tiles(TILED._replace(m=512, k=256, group=16))
+    whole = Laboratory(program, machine, most=1, laps=1).counts("past_l1")
+    half = Laboratory(program, machine, most=1, laps=2).counts("past_l1")
+    assert half.part == 1 / 8  # of 4 classes and 2 laps
+    assert half.loaded == whole.loaded
+    assert 0 < whole.l2 < whole.loaded
+    for name in ("l2", "read", "of_memory"):
+        assert getattr(half, name) == pytest.approx(getattr(whole, name), rel=0.1)
+
+
+def test_laps_are_as_many_as_sets_and_lines_under_way_allow() -> None:
+    """8192 lines of 4 classes; 8 sets of a bank, 64 lines under way."""
+    machine = replace(
+        H200, parts=False, channels=4, banks=4, l1=Level(4, 4), l2=Level(32, 8), window=64
+    )
+    program = program_of_tiles(TILED._replace(group=8))
+    lines = program.launches[0].whole(LINE) / 4
+    assert laps_for(program, machine, int(lines)) == 1
+    assert laps_for(program, machine, int(lines / 3)) == 4
+    assert laps_for(program, machine, 1) == 8
+    assert laps_for(program, replace(machine, window=16), 1) == 2
+
+
+def test_draws_of_rates_do_not_follow_lines_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within it a GEMM on a slower machine is the one followed before; another cache is not."""
+    runs: list[Machine] = []
+
+    def counts(self: Laboratory, policy: str) -> Counts:
+        runs.append(self.machine)
+        return Counts()
+
+    monkeypatch.setattr(Laboratory, "counts", counts)
+    monkeypatch.setattr("c3sim.cachelab.gemm.find_spec", lambda name: True)
+    slower = replace(H200, memory_latency=2 * H200.memory_latency, window=H200.window // 2)
+    other = TILED._replace(m=192)
+    with paced_by(H200):
+        for machine in (H200, slower):
+            served_gemm(other, machine, "past_l1", (1.0,), alike=True)
+        assert len(runs) == 1
+        served_gemm(other, H200, "past_l1", (0.5, 1.0), alike=True)
+        assert len(runs) == 2
+    served_gemm(other, slower, "past_l1", (1.0,), alike=True)
+    assert len(runs) == 3
+    assert runs[-1].memory_latency == slower.memory_latency
 
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")

@@ -46,3 +46,44 @@ def test_lines_set_aside_cost_a_product_time_and_no_bytes(size, more):
     assert number(aside, "read_MB") == pytest.approx(number(plain, "read_MB"), rel=0.005)
     assert beside < (1.0 + more) * number(plain, "read_MB")
     assert number(aside + copy, "first_us") > 1.2 * number(plain + copy, "first_us")
+
+
+WAITS = PAIRS.with_name("h200-cache-waits.csv")
+
+
+def waits():
+    with WAITS.open(encoding="utf-8") as file:
+        return {(row["kind"], row["first"], row["second"]): row for row in csv.DictReader(file)}
+
+
+ALL_WAITS = waits()
+
+
+@pytest.mark.parametrize("mib", [8, 16, 24, 32])
+def test_times_of_a_reader_by_units_of_its_own_are_as_the_page_says(mib):
+    beside = [f"{kind}{how}" for kind in ("copy", "read", "write") for how in ("", " first")]
+    names = ["", *(f"{each} by 66" for each in beside)]
+    times = [float(ALL_WAITS["reader", f"{mib} MiB by 66", each]["first_us"]) for each in names]
+    assert f"| {mib} MiB | {' | '.join(f'{each:.0f}' for each in times)} |" in PAGE
+
+
+def test_a_hit_waits_as_long_beside_a_stream_that_leaves_first():
+    alone, beside = (
+        float(ALL_WAITS["chase", "in L2 64 KiB", each]["mean_ns"])
+        for each in ("", "copy first by 66")
+    )
+    assert beside < 1.25 * alone
+
+
+@pytest.mark.parametrize("copy", ["copy by 66", "engine"])
+def test_lines_set_aside_lengthen_the_slowest_loads(copy):
+    """Beside a copy by units the median load from memory is no slower."""
+    plain, aside = (
+        ALL_WAITS["chase", "in memory 4 GiB", each] for each in (copy, f"{copy} set aside")
+    )
+    assert float(aside["p99_ns"]) > 2.5 * float(plain["p99_ns"])
+    if copy != "engine":
+        assert float(aside["p50_ns"]) < float(plain["p50_ns"])
+    for row in (plain, aside):
+        numbers = [f"{float(row[name]):.0f}" for name in ("mean_ns", "p50_ns", "p90_ns", "p99_ns")]
+        assert f"| {' | '.join(numbers)}" in PAGE

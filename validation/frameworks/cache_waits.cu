@@ -83,19 +83,24 @@ __global__ void __launch_bounds__(THREADS, 2) reader(const float4* a, size_t cou
   for (int i = threadIdx.x; i < BINS; i += THREADS) if (bins[i]) atomicAdd(&out[i], bins[i]);
 }
 
-// Loads that wait for each other, by lane 0 of each warp of one workgroup, lines by chance of *lines*.
+// Each line of *a* names another one, by chance.
+__global__ void link(unsigned* a, unsigned lines) {
+  for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < lines; i += size_t(gridDim.x) * blockDim.x)
+    a[i * 32] = unsigned((i * 2654435761ull + 12345) % lines);
+}
+
+// Loads that wait for each other, by lane 0 of each warp of one workgroup.
 __global__ void chase(const unsigned* a, unsigned lines, int loads, unsigned* out) {
   __shared__ unsigned bins[BINS];
+  __shared__ volatile unsigned there[32];
   for (int i = threadIdx.x; i < BINS; i += blockDim.x) bins[i] = 0;
   __syncthreads();
   if (threadIdx.x % 32 == 0) {
-    unsigned at = 2654435761u * (threadIdx.x / 32 + 1), value = 0;
+    unsigned at = unsigned((threadIdx.x / 32 * 7919ull + clock64()) % lines);
     for (int i = 0; i < loads; ++i) {
-      at = at * 1664525u + 1013904223u + value;
-      const unsigned* p = a + (size_t(at >> 4) % lines) * 32;
       long long begin = clock64();
-      asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p));
-      asm volatile("add.u32 %0, %0, %1;" : "+r"(at) : "r"(value));  // 0: the wait ends here
+      asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(at) : "l"(a + size_t(at) * 32) : "memory");
+      there[threadIdx.x / 32] = at;  // waits for it
       long long end = clock64();
       if (i > loads / 4) count(bins, end - begin);
     }
@@ -132,7 +137,7 @@ __global__ void wait_ns(long long ns, double* rate) {
 
 cudaStream_t one, two;
 float4 *small, *large, *copied;
-unsigned *bins, *far;
+unsigned *bins, *far, *near_;
 double* rate;
 using Launch = std::function<void()>;
 constexpr int WHOLE = 200 * 1024;  // of shared memory: a unit to itself
@@ -232,7 +237,9 @@ int main() {
   CHECK(cudaMalloc(&rate, sizeof(double)));
   CHECK(cudaMemset(small, 0, 64 * MIB));
   CHECK(cudaMemset(large, 0, 1024 * MIB));
-  CHECK(cudaMemset(far, 0, 4096 * MIB));
+  CHECK(cudaMalloc(&near_, 64 << 10));
+  link<<<1320, 256>>>(far, unsigned(4096 * MIB / 128));
+  link<<<1, 256>>>(near_, (64 << 10) / 128);
   printf("kind,first,second,first_us,second_us,waits,mean_ns,p5_ns,p50_ns,p90_ns,p99_ns\n");
   for (int units : {132, 66}) {
     struct Beside { const char* name; Launch launch; };
@@ -270,7 +277,7 @@ int main() {
         {"engine", engine()}};
     for (auto& each : beside) {
       auto second = each.launch ? std::string(each.name) + how : how;
-      run("chase", "in L2 64 KiB", second, chases((unsigned*)small, 64 << 10, 32, 1200), each.launch);
+      run("chase", "in L2 64 KiB", second, chases(near_, 64 << 10, 32, 1200), each.launch);
       run("chase", "in memory 4 GiB", second, chases(far, 4096 * MIB, 8, 600), each.launch);
       if (each.launch) run("stream", "", second, nullptr, each.launch);
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from c3sim.cachelab.gemm import paced_by
+from c3sim.cachelab.machine import machine_of, machines
 from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Row
 from c3sim.simulation.runs import run_once
@@ -73,12 +75,15 @@ TRIED: dict[str, Tried] = {
 
 
 def walls_of(node: Node, workload: Workload, several: Sequence[Settings]) -> Row:
-    """Wall times [s] by policy, at each of *several* settings."""
+    """Wall times [s] by policy, at each of *several* settings; lines of GEMMs are followed at the
+    rates of *node* in all of them.
+    """
     walls = Row({policy: [] for policy in TRIED})
-    for settings in several:
-        there, changed = node, workload
-        for path, value in settings:
-            there, changed = set_si(there, changed, path, value)
-        for policy, tried in TRIED.items():
-            walls[policy].append(run_once(*tried(there, changed), energy=False).end)
+    with paced_by(machine_of(node) if node.gpu.name in machines() else None):
+        for settings in several:
+            there, changed = node, workload
+            for path, value in settings:
+                there, changed = set_si(there, changed, path, value)
+            for policy, tried in TRIED.items():
+                walls[policy].append(run_once(*tried(there, changed), energy=False).end)
     return walls
