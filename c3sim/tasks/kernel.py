@@ -56,9 +56,9 @@ def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
 
 
 def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
-    """Workgroups of *task*: given, or one for each place on the GPU."""
+    """Workgroups of *task*: given, or so many for each place on the GPU."""
     residents = claim_of(task, gpu.compute_units).fitting(gpu.compute_units)
-    return task.workgroups or residents * gpu.compute_unit_count
+    return task.workgroups or residents * gpu.compute_unit_count * _rounds(task)
 
 
 def use_of(task: Kernel, gpu: Gpu) -> CacheUse:
@@ -158,10 +158,10 @@ def any_kernel(
     fold_rounds: bool = True,
 ) -> KernelSpec:
     """The kernel of *task*, called *name*, on GPU *of_gpu*."""
-    gpu, pieces = context.node.gpu, _pieces(task)
+    gpu = context.node.gpu
     claim = claim_of(task, gpu.compute_units)
     residents = claim.fitting(gpu.compute_units)
-    tiles = max(workgroups * pieces, task.tiles or 0)
+    tiles = max(workgroups, task.tiles or 0)
     plain = _Part.of(task, gpu, tiles, _away(task, context.node))
     turns = _turns(tiles, workgroups, residents, gpu.compute_unit_count)
 
@@ -169,7 +169,7 @@ def any_kernel(
         part = plain
         if task.through_caches:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
-        together = min(1.0, concurrent * pieces / tiles) / max(1, task.dependent_loads - 1)
+        together = min(1.0, concurrent * _rounds(task) / tiles) / max(1, task.dependent_loads - 1)
         limits = _limits(task, part, per_unit, together, gpu.compute_units)
         if task.time is None:
             return TileCost(rate=limits, traffic=part.traffic)
@@ -191,22 +191,20 @@ def any_kernel(
     )
 
 
-#: Parts in which a place on the GPU gets the work of a kernel that divides it: where some get no
-#: place, the others are within 2 % of even shares.
-PIECES = 64
+#: Workgroups for each place on the GPU of a kernel of many short ones, of which nobody counts how
+#: many. Where some of the places are taken, those that find one are within 2 % of even shares.
+ROUNDS = 64
 
 
-def _pieces(task: Kernel) -> int:
-    """Parts of the work of a workgroup; several in a kernel of many short ones, of which nobody
-    counts how many: those that find room do it all.
-    """
+def _rounds(task: Kernel) -> int:
+    """Workgroups of *task*, that does not say how many it has, for each place on the GPU."""
     alike = task.workgroups is None and task.tiles is None and task.time is None
-    return PIECES if alike and task.results == "here" and not task.awaits else 1
+    return ROUNDS if alike and task.results == "here" and not task.awaits else 1
 
 
 def _by_steps(task: Kernel) -> bool:
     """True if the waves of a workgroup wait for each other between loads and computing."""
-    return _pieces(task) == 1 and task.on == "vector"
+    return _rounds(task) == 1 and task.on == "vector"
 
 
 def _limits(
@@ -344,7 +342,7 @@ class _Part:
             / (task.stream_efficiency * per_cycle)
             / gpu.clock.maximum,
             computing=flops / peak / gpu.clock.maximum,
-            waiting=task.dependent_loads * gpu.hbm.latency / _pieces(task),
+            waiting=task.dependent_loads * gpu.hbm.latency / _rounds(task),
             traffic=Traffic(
                 l2=moved,
                 cache=0.0 if in_l2 else moved,

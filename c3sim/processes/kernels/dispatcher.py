@@ -12,8 +12,10 @@ Workgroups end one by one: what one leaves free is filled with those that wait b
 ends. So few workgroups that waited for larger ones stay on few units, where a launch on free units
 spreads them.
 
-What is placed at one instant is one *batch*. A grid with many rounds ahead that has its units to
-itself takes several rounds in one batch; a newcomer cuts it back to the round in progress.
+What is placed at one instant is one *batch*. A grid with many rounds ahead takes several of them in
+one batch while nobody waits that is served before it; one that is, or room that comes free, cuts it
+back to the round in progress. So a kernel of many short workgroups gives its places back as they
+end: to one of higher priority at the next round, to one behind it after the last.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from c3sim.spec.hardware import Gpu
 
 #: Fewer rounds than these are not worth one segment (a cut costs more than the events it saves).
 FOLDED_ROUNDS = 6
+#: Relative: rounds are as large as another one where turns of engines differ by no more.
+ALIKE = 0.02
 
 
 @cache
@@ -46,13 +50,22 @@ class Batch:
 
     parts: list[tuple[EngineGroup, int]]  # workgroups on each engine of a group
     ends: list[int]  # places of each die's order: where the first round starts, where each stops
-    workgroups: int  # at a time, over all engines
+    sizes: list[int]  # workgroups of each round, over all engines
     units: int
     kept: float = 0.0  # LDS of a unit that others have, or had until its workgroups got room
 
     @property
     def rounds(self) -> int:
         return len(self.ends) - 1
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups at a time, in the mean."""
+        return round(sum(self.sizes) / len(self.sizes))
+
+    def tiles(self, rounds: int) -> int:
+        """Workgroups of the first *rounds* rounds."""
+        return sum(self.sizes[:rounds])
 
 
 @dataclass(slots=True, eq=False)
@@ -143,7 +156,7 @@ class Dispatcher:
         grid.turns = self.turns[grid.shape]
         grid.last = max(turn.total for turn in grid.turns)
         self._sort_in(grid)
-        self._cut_others(grid)
+        self._cut_others(grid, arrives=True)
         self.at_once(self.fill)
 
     def _take_number(self, grid: Grid) -> None:
@@ -172,7 +185,7 @@ class Dispatcher:
     def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
         """*batch* keeps its first *rounds* rounds; the others will be dispatched again, later."""
         dropped = batch.rounds - rounds
-        del batch.ends[rounds + 1 :]
+        del batch.ends[rounds + 1 :], batch.sizes[rounds:]
         grid.pointer = batch.ends[-1]
         if self.in_order:
             self._assign(grid)
@@ -233,9 +246,13 @@ class Dispatcher:
             ),
         )
 
-    def _cut_others(self, but: Grid) -> None:
+    def _cut_others(self, but: Grid, *, arrives: bool = False) -> None:
+        """Cut back all but one; where that *arrives*, those that it takes room from: in order, of
+        all; else of those that are served behind it.
+        """
         for grid in list(self._long):
-            if grid is not but and grid.cut:
+            behind = self.in_order or but.order < grid.order
+            if grid is not but and grid.cut and (behind or not arrives):
                 grid.cut()
 
     def _kept(self, grid: Grid, behind: Grid | None) -> float:
@@ -262,7 +279,7 @@ class Dispatcher:
         together = self._together(grid, behind)
         pairs = zip(self.groups, grid.turns, strict=True)
         rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
-        start, alone, size = grid.pointer, grid.resident == 0, grid.shape.cluster
+        start, size = grid.pointer, grid.shape.cluster
         parts, units = [], 0
         stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
         for group, turn, room in rooms:
@@ -277,18 +294,17 @@ class Dispatcher:
         if not self.in_order and any(t.all > g.assigned[grid.number] for g, t, _ in rooms):
             stop = start  # some workgroups still wait
         grid.pointer = stop
-        others_wait = len(self._waiting) > 1
         if not parts:
             if newcomer:
                 self._give_back_number(grid)
             return
         batch = Batch(
-            parts, [start, stop], sum(group.multiplicity * count for group, count in parts), units
+            parts, [start, stop], [sum(group.multiplicity * count for group, count in parts)], units
         )
         batch.kept = self._kept(grid, behind)
+        if grid.foldable:
+            self._take_ahead(grid, batch, rooms)
         grid.batches += batch.rounds
-        if alone and grid.foldable and not others_wait:
-            (self._take_rounds_along if self.in_order else self._repeat_round)(grid, batch, rooms)
         if grid.cut and (batch.rounds > 1 or not grid.foldable):
             self._long[grid] = None
         self._sort_in(grid)
@@ -307,17 +323,28 @@ class Dispatcher:
         ]
         return max(grid.pointer, min([grid.last, *places]))
 
+    def _take_ahead(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+        """Join further rounds to *batch*, unless somebody waits who would get room between them."""
+        if not self.in_order:
+            if self._waiting.first() is grid:
+                self._repeat_round(grid, batch, rooms)
+        elif len(self._waiting) == 1 and grid.resident == batch.workgroups:
+            self._take_rounds_along(grid, batch, rooms)
+
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
-        """Join rounds as large as the first, each with every unit free, to one segment."""
-        if grid.shape.workgroups < FOLDED_ROUNDS * batch.workgroups:
+        """Join rounds about as large as the first, each with every unit free, to one segment."""
+        first = batch.sizes[0]
+        if grid.shape.workgroups < FOLDED_ROUNDS * first:
             return
         given = [group.assigned[grid.number] for group in self.groups]
         while self.waits(grid):
             stop = self._stop(grid, rooms, given)
             reached = [turn.count(stop) for turn in grid.turns]
-            if self._workgroups(grid, given, reached) != batch.workgroups:
+            size = self._workgroups(grid, given, reached)
+            if abs(size - first) > ALIKE * first:
                 break
             batch.ends.append(stop)
+            batch.sizes.append(size)
             grid.pointer, given = stop, reached
         if batch.rounds >= FOLDED_ROUNDS:
             self._assign(grid)
@@ -331,11 +358,13 @@ class Dispatcher:
         size = grid.shape.cluster
         left = {id(g): t.all - g.assigned[grid.number] for g, t, _ in rooms}
         more = min(left[id(group)] // (count // size) for group, count in batch.parts)
+        more = more * batch.sizes[0] // grid.resident
         if not more:
             return
         for group, count in batch.parts:
             group.assigned[grid.number] += more * count // size
             left[id(group)] -= more * count // size
+        batch.sizes *= 1 + more
         batch.ends += [batch.ends[0]] * more  # it waits as long as any engine has some left
         grid.pointer = batch.ends[-1] = batch.ends[0] if any(left.values()) else grid.last
 

@@ -190,7 +190,8 @@ class Kernel:
         self.started()
         schedule, tiles, grid = self.spec.schedule, self.spec.tiles, self.shape.workgroups
         if schedule == "one_per_tile":
-            cohort = Cohort(batch.parts, batch.workgroups, float(batch.rounds), batch)
+            count = batch.workgroups
+            cohort = Cohort(batch.parts, count, batch.tiles(batch.rounds) / count, batch)
             self.active[cohort] = None
             self.context.once_past(self._until_parameters(), lambda: self._begin(cohort))
         elif schedule == "stream_k":
@@ -215,14 +216,19 @@ class Kernel:
             if cohort.rounds <= 1 or cohort.flow is None:
                 continue
             done = self.context.fluid.progress(cohort.flow)
-            keep = max(1, ceil(done - ROUNDING * cohort.rounds))
-            back = int(cohort.rounds) - keep
+            done -= ROUNDING * cohort.rounds
+            keep, batch = max(1, ceil(done)), cohort.batch
+            if batch is None:
+                back, left = int(cohort.rounds) - keep, float(keep)
+            else:  # rounds differ a little
+                keep += batch.tiles(keep) < done * cohort.count
+                back, left = batch.rounds - keep, batch.tiles(keep) / cohort.count
             if back <= 0:
                 continue
-            self.context.fluid.shorten(cohort.flow, float(keep))
-            cohort.rounds = float(keep)
-            if cohort.batch is not None:
-                self.dispatcher.cut_back(self.grid, cohort.batch, keep)
+            self.context.fluid.shorten(cohort.flow, left)
+            cohort.rounds = left
+            if batch is not None:
+                self.dispatcher.cut_back(self.grid, batch, keep)
             else:
                 self.pool += back * cohort.count
 

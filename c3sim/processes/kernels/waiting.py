@@ -50,6 +50,10 @@ class Waiting(Generic[W]):
         if not line:
             del self._lines[key]
 
+    def first(self) -> W:
+        """The one of those that wait that is served first."""
+        return min([line[0] for line in self._lines.values()], key=_order)
+
     def served(self) -> Iterator[W]:
         """Kernels that wait, in their order, but for those behind one that stays where it was."""
         heads = [

@@ -11,7 +11,7 @@ from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import parse_workload
+from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.tasks.kernel import _queued
 
 US = 1e-6
@@ -64,6 +64,28 @@ def test_work_of_no_counted_workgroups_is_done_by_those_that_find_room() -> None
     tasks = {"hold": hold, "t": {**task, "after": []}}
     beside = run(tasks, {"order": ["hold", "t"]}).task("t")
     assert (beside.end - beside.start) / busy(task) == pytest.approx(UNITS / 12, rel=0.03)
+
+
+@pytest.mark.parametrize(("priority", "begins"), [(1, 0.5), (0, 1.0)])
+def test_many_short_workgroups_give_their_places_back_one_by_one(
+    priority: int, begins: float
+) -> None:
+    """FSDP's copies, of high priority, begin within an element-wise kernel of 65,536 workgroups, as
+    traces show; here half way, when one of the 64 rounds ends. Of the same priority they begin when
+    no workgroup is left that has not begun: with the last round.
+    """
+    node, first = load_hardware("h200-1").node, kernel(read="512 MiB", stream="first")
+    alone = simulate(node, parse_workload({"schema": 1, "name": "w", "tasks": {"t": first}})).end
+    tasks = {
+        "t": first,
+        "sleep": {"kind": "host", "time": alone / 2, "stream": "second"},
+        "other": kernel(written="8 MiB", workgroups=320, stream="second"),
+    }
+    said = {"tasks": tasks, "streams": {"second": {"priority": priority}}}
+    found = simulate(node, parse_workload({"schema": 1, "name": "w", **said}, plain_si=True))
+    begun = (found.task("other").start - found.task("t").start) / (alone - found.task("t").start)
+    assert begins - 1 / 32 < begun < begins + 1 / 32
+    assert found.task("t").end < 1.2 * alone
 
 
 def test_without_a_time_bytes_take_what_a_stream_kernel_takes() -> None:

@@ -24,17 +24,32 @@ class Bench:
         self.dispatcher = Dispatcher(gpu, shapes, lambda call: call())
         self.running: list[tuple[Grid, Batch]] = []
         self.placed: dict[str, int] = {}
+        self.cuts: list[str] = []
 
     def launch(
-        self, name: str, shape: GridShape, claim: Claim = WHOLE, *, priority: int = 0
+        self,
+        name: str,
+        shape: GridShape,
+        claim: Claim = WHOLE,
+        *,
+        priority: int = 0,
+        foldable: bool = False,
     ) -> Grid:
         def on_placed(batch: Batch) -> None:
             self.running.append((grid, batch))
-            self.placed[name] = self.placed.get(name, 0) + batch.workgroups
+            self.placed[name] = self.placed.get(name, 0) + sum(batch.sizes)
 
-        grid = Grid(name, shape, claim, priority, False, on_placed, lambda: None)
+        grid = Grid(name, shape, claim, priority, foldable, on_placed, lambda: self.cut(name))
         self.dispatcher.launch(grid)
         return grid
+
+    def cut(self, name: str, rounds: int = 1) -> None:
+        """What *name* has ahead of so many rounds goes back."""
+        self.cuts.append(name)
+        for grid, batch in self.running:
+            if grid.name == name and batch.rounds > rounds:
+                self.placed[name] -= sum(batch.sizes[rounds:])
+                self.dispatcher.cut_back(grid, batch, rounds)
 
     def end(self, *names: str) -> None:
         """All running workgroups of those grids end."""
@@ -252,3 +267,43 @@ def test_equal_priority_is_served_in_order_of_launch() -> None:
         bench.launch(name, shape)
     bench.end("running")
     assert bench.placed == {"running": 8, "first": 6, "second": 2}
+
+
+# Rounds ahead
+# ------------------------------------------------------------------------------------------------
+
+
+def test_who_is_served_later_leaves_rounds_ahead_as_they_are() -> None:
+    """80 workgroups on 8 units: ten rounds in one batch. One of the same priority gets nothing
+    before they end; one of high priority cuts them back, takes the next round's units, and the
+    other rounds go on behind.
+    """
+    shape, other = GridShape(80, None), GridShape(8, None)
+    bench = Bench(gpu_of(1, (4, 4), "work_conserving"), shape, other)
+    grid = bench.launch("long", shape, foldable=True)
+    bench.launch("same", other)
+    assert [batch.rounds for _, batch in bench.running] == [10]
+    assert not bench.cuts
+    bench.launch("high", other, priority=1)
+    bench.end("long")
+    assert (bench.cuts, bench.placed) == (["long"], {"long": 8, "high": 8})
+    bench.end("high")
+    assert [(placed, batch.rounds) for placed, batch in bench.running] == [(grid, 9)]
+
+
+def test_rounds_that_differ_by_a_turn_are_one_batch() -> None:
+    """A channel holds a unit of the first engine of each of 8 dies, which has room for 36 where its
+    part is 40. So along the rotation a round has 136 or 138 places on a die, as turns fall: they
+    are ahead in one batch that knows their sizes, and cut back nothing is lost.
+    """
+    shape, channels = GridShape(304 * 256, None), GridShape(8, None)
+    bench = Bench(gpu_of(*MI300X_LIKE), channels, shape)
+    bench.launch("c", channels)
+    grid = bench.launch("g", shape, Claim(lds=16 * KIB, registers=512, waves=8), foldable=True)
+    [batch] = [batch for each, batch in bench.running if each is grid]
+    assert set(batch.sizes) == {8 * 136, 8 * 138}
+    assert len(batch.sizes) == batch.rounds == 71
+    bench.cut("g", 3)
+    assert bench.placed["g"] == batch.tiles(3) == sum(batch.sizes)
+    bench.rounds("g")
+    assert bench.placed["g"] == shape.workgroups

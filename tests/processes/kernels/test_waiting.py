@@ -19,6 +19,7 @@ def test_of_a_line_only_the_first_is_asked_until_it_moves() -> None:
     for waiter, line in ((c, "x"), (b, "y"), (a, "x")):
         waiting.add(waiter, line)
     assert list(waiting.served()) == [a, b]
+    assert waiting.first() is a
     asked = []
     for waiter in waiting.served():
         asked.append(waiter)
