@@ -66,7 +66,7 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     if "tensors" in row:
         n = float(row["tensors"] * row["numbers"])
         read, written = {"adamw-fused": (8, 6), "foreach-copy": (2, 2), "foreach-add": (4, 2)}[name]
-        return [o.over_lists("l", n, read, written)]
+        return [o.over_lists("l", n, read, written, apart=name == "foreach-copy")]
     rows, width = row["rows"], row["width"]
     if name in ("rms-norm", "layer-norm"):
         return [o.normalisation(name, rows, width)]
@@ -181,15 +181,16 @@ def kernels(gpu: Gpu, task: dict[str, Any]) -> list[dict[str, Any]]:
 def pair(gpu: Gpu, plan: dict[str, Any], names: list[str]) -> tuple[dict[str, Any], list[str]]:
     """The workload of a case, and the last task of each call."""
     tasks: dict[str, Any] = {}
-    last = []
+    last, streams = [], {}
     for stream, name in enumerate(names):
+        streams[f"s{stream}"] = {"priority": plan["tasks"][name].get("priority", 0)}
         if stream:
             late = {**LATE, "time": 1e-6 * plan["later_us"], "stream": "s1"}
             tasks["late"] = late
         for number, task in enumerate(kernels(gpu, plan["tasks"][name])):
             tasks[f"{name}-{number}"] = {**task, "stream": f"s{stream}"}
         last.append(list(tasks)[-1])
-    return {"schema": 1, "name": "+".join(names), "tasks": tasks}, last
+    return {"schema": 1, "name": "+".join(names), "streams": streams, "tasks": tasks}, last
 
 
 def pairs(plan: dict[str, Any], node: Any) -> None:

@@ -379,6 +379,7 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
             name=iteration.name,
             node=iteration.node,
             tasks=builder.tasks,
+            streams=builder.streams,
             host=HostThreads(
                 launch="graph",
                 profile=profile,

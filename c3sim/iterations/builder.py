@@ -14,7 +14,7 @@ from c3sim.models.groups import ranks_in
 from c3sim.spec.hardware import Node
 from c3sim.spec.host import HostCall, HostProfile
 from c3sim.spec.task import Dtype, Operator
-from c3sim.spec.workload import Collective, Copy, Task
+from c3sim.spec.workload import Collective, Copy, Stream, Task
 
 COMPUTE, COMMUNICATION, COPIES = "compute", "communication", "copies"
 
@@ -50,6 +50,12 @@ class Builder:
     """makes the casts in front of products of 8 bit numbers; left out: there are none"""
     halves: bool = False
     """true: what is launched is half a batch, and goes twice (halves.py)"""
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """Streams that are not as others: PyTorch copies shards in one of high priority."""
+        used = {task.stream for task in self.tasks.values()}
+        return {COPIES: Stream(priority=1)} if COPIES in used else {}
 
     def run(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
         """Launch *steps* one after the other, or of both halves in turns; yields each with the name

@@ -4,9 +4,9 @@
 
 Both streams wait for one event of the GPU, behind a read of much else, so caches hold nothing of
 either. The second task follows a kernel that sleeps for the plan's ``later_us``. Microseconds count
-from the event to one behind each task. The plan names ``tasks`` and ``pairs`` of them; each pair
-runs in both orders. One JSON line per case: samples of each task, and of both. It needs PyTorch
-and CuPy, and nothing of c3sim.
+from the event to one behind each task. The plan names ``tasks``, which may have a ``priority``, and
+``pairs`` of them; each pair runs in both orders. One JSON line per case: samples of each task, and
+of both. It needs PyTorch and CuPy, and nothing of c3sim.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ def call_of(task: dict[str, Any]) -> Call:
         there = torch.empty(count, dtype=torch.uint8, device="cuda")
         to, given = (there, host) if task["from"] == "host" else (host, there)
         return lambda: to.copy_(given, non_blocking=True)
+    if kind == "foreach-copy":
+        to, given = ([numbers(task["numbers"]) for _ in range(task["tensors"])] for _ in range(2))
+        return lambda: torch._foreach_copy_(to, given)
     if kind == "attention-of-one":
         sizes = (task[name] for name in ("batch", "tokens", "groups", "heads"))
         return attention_of_one(*sizes)
@@ -92,48 +95,43 @@ class Turn:
     """Streams and what fills the caches."""
 
     def __init__(self, later: int):
-        self.later = later
-        self.control, self.one, self.other = (torch.cuda.Stream() for _ in range(3))
+        self.later, self.control = later, torch.cuda.Stream()
+        self.streams = [[torch.cuda.Stream(priority=-p) for p in (0, 1)] for _ in range(2)]
         self.fill = numbers(160 * MIB)
 
-    def run(self, first: Call, second: Call | None) -> list[float]:
-        """Us of both tasks."""
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+    def run(self, *tasks: tuple[Call, int]) -> list[float]:
+        """Us of *tasks*, each a call and its priority, 0 or 1."""
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(1 + len(tasks))]
         torch.cuda.synchronize()
         with torch.cuda.stream(self.control):
             torch.cuda._sleep(SLEEP)
             self.fill.sum()
             events[0].record()
-        for stream, call, late, end in (
-            (self.one, first, 0, events[1]),
-            (self.other, second, self.later, events[2]),
-        ):
-            if call is None:
-                continue
+        for number, (call, priority) in enumerate(tasks):
+            stream = self.streams[number][priority]
             stream.wait_event(events[0])
             with torch.cuda.stream(stream):
-                if late:
-                    torch.cuda._sleep(late)
+                if number:
+                    torch.cuda._sleep(self.later)
                 call()
-                end.record()
+                events[number + 1].record()
         torch.cuda.synchronize()
-        ends = events[1:] if second is not None else events[1:2]
-        return [round(1e3 * events[0].elapsed_time(end), 2) for end in ends]
+        return [round(1e3 * events[0].elapsed_time(end), 2) for end in events[1:]]
 
 
 def main(plan_file: str, out: str) -> None:
     plan = yaml.safe_load(Path(plan_file).read_text(encoding="utf-8"))
     torch.manual_seed(1)
     turn, gpu = Turn(int(plan["later_us"] * 1980)), torch.cuda.get_device_name()
-    calls = {name: call_of(task) for name, task in plan["tasks"].items()}
+    calls = {n: (call_of(task), task.get("priority", 0)) for n, task in plan["tasks"].items()}
     cases: list[tuple[str, ...]] = [(name,) for name in calls]
     cases += [tuple(order) for pair in plan["pairs"] for order in (pair, pair[::-1])]
     with Path(out).open("a", encoding="utf-8") as file, torch.no_grad():
         for names in cases:
-            first, second = calls[names[0]], calls[names[1]] if len(names) > 1 else None
+            tasks = [calls[name] for name in names]
             line: dict[str, Any] = {"gpu": gpu, "tasks": list(names)}
             try:
-                turns = [turn.run(first, second) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
+                turns = [turn.run(*tasks) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
                 line["us"] = {name: [t[i] for t in turns] for i, name in enumerate(names)}
                 line["wall_us"] = [max(t) for t in turns]
             except Exception as error:  # one case that fails costs no other
