@@ -128,6 +128,7 @@ class Dispatcher:
         self.turns = {shape: [group.turns[shape] for group in self.groups] for shape in distinct}
         self.unit_count = sum(g.multiplicity * sum(g.units.values()) for g in self.groups)
         self._places: dict[tuple[GridShape, int], int] = {}
+        self._along: dict[tuple[object, ...], tuple[list[int], list[int]]] = {}  # rounds ahead
         self.launched = 0
         self._waiting = Waiting[Grid]()
         self._long: dict[Grid, None] = {}  # resident ones that may have several rounds ahead
@@ -337,15 +338,23 @@ class Dispatcher:
         if grid.shape.workgroups < FOLDED_ROUNDS * first:
             return
         given = [group.assigned[grid.number] for group in self.groups]
-        while self.waits(grid):
-            stop = self._stop(grid, rooms, given)
-            reached = [turn.count(stop) for turn in grid.turns]
-            size = self._workgroups(grid, given, reached)
-            if abs(size - first) > ALIKE * first:
-                break
-            batch.ends.append(stop)
-            batch.sizes.append(size)
-            grid.pointer, given = stop, reached
+        key = (grid.shape, grid.pointer, first, *given, *[room for _, _, room in rooms])
+        if key not in self._along:  # as many kernels of a step have it
+            ends, sizes = list[int](), list[int]()
+            while self.waits(grid):
+                stop = self._stop(grid, rooms, given)
+                reached = [turn.count(stop) for turn in grid.turns]
+                size = self._workgroups(grid, given, reached)
+                if abs(size - first) > ALIKE * first:
+                    break
+                ends.append(stop)
+                sizes.append(size)
+                grid.pointer, given = stop, reached
+            self._along[key] = ends, sizes
+        ends, sizes = self._along[key]
+        batch.ends += ends
+        batch.sizes += sizes
+        grid.pointer = batch.ends[-1]
         if batch.rounds >= FOLDED_ROUNDS:
             self._assign(grid)
         elif batch.rounds > 1:
