@@ -64,9 +64,7 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
         b, t, h, d = row["batch"], row["tokens"], row["heads"], row["width"]
         return [o.attention("a", b, t, h, h, d, causal=row["causal"])]
     if "tensors" in row:
-        n = float(row["tensors"] * row["numbers"])
-        read, written = {"adamw-fused": (8, 6), "foreach-copy": (2, 2), "foreach-add": (4, 2)}[name]
-        return [o.over_lists("l", n, read, written, apart=name == "foreach-copy")]
+        return [_lists(o, name, float(row["tensors"] * row["numbers"]))]
     rows, width = row["rows"], row["width"]
     if name in ("rms-norm", "layer-norm"):
         return [o.normalisation(name, rows, width)]
@@ -116,6 +114,15 @@ PARTS: dict[str, Callable[[OperatorSet, dict[str, Any]], list[Op]]] = {
     "wide": lambda o, r: _wide(o, r, False),
     "wide-both": lambda o, r: _wide(o, r, False, True),
 }
+
+
+def _lists(o: OperatorSet, name: str, n: float) -> Op:
+    read, written = {"adamw-fused": (8, 6), "foreach-copy": (2, 2), "foreach-add": (4, 2)}[name]
+    op = o.over_lists("l", n, read, written)
+    if name != "foreach-copy":
+        return op
+    one = o.over_lists("l", n / op.launches, read, written).task  # as others come in between
+    return replace(op, task=one.model_copy(update={"repeat": op.launches}))
 
 
 def _elementwise(o: OperatorSet, name: str, n: float) -> Op:

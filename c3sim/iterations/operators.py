@@ -441,24 +441,19 @@ class OperatorSet:
         read: float,
         written: float,
         operator: Operator = "optimizer",
-        *,
-        apart: bool = False,
     ) -> Op:
         """One kernel after the other over lists of tensors with *numbers* elements in all: reads
-        *read* bytes of each, writes *written*. *apart*: they are run one by one, as others come in
-        between; else as one.
+        *read* bytes of each, writes *written*.
         """
         launches = max(1, ceil(numbers / (LIST_WORKGROUPS * LIST_CHUNK)))
-        kernels = launches if apart else 1
         task = Kernel(
             kind="kernel",
             operator=operator,
-            read=numbers / kernels * read,
-            written=numbers / kernels * written,
-            workgroups=max(1, ceil(numbers / kernels / LIST_CHUNK)),
+            read=numbers * read,
+            written=numbers * written,
+            workgroups=max(1, ceil(numbers / LIST_CHUNK)),
             per_unit=self.parts.list_workgroups,
             stream_efficiency=self.parts.optimizer,
-            repeat=kernels,
         )
         return Op(name, task, operator, launches=launches)
 

@@ -182,8 +182,7 @@ class Shards(Replicas):
         for among, numbers in self._exchanged(index).items():
             name = f"{prefix}{'-experts' if among == EXPERTS else ''}"
             own = numbers / self._ways(among)
-            copy = self.o.over_lists("copy-in", own, size, size, "elementwise", apart=True)
-            copy = copy.called({})
+            copy = self.o.over_lists("copy-in", own, size, size, "elementwise").called({})
             ready = builder.put(f"{name}-copy-in", copy, COPIES, waits, extra)
             gather = builder.collective(
                 f"{name}-gather", "all_gather", float(numbers * size), [ready], among=among

@@ -43,7 +43,7 @@ def test_kinds_in_which_no_two_tasks_meet_change_no_figure(tmp_path, strategy, u
 def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path, parallel):
     """Kernels' launches and completions are latencies: what waits for communication on a node with
     better rates is told without a run of computation alone there. The copies of shards run beside
-    layers, which go on in pauses between them: they leave 2.5 us of 2017 less idle.
+    layers: with the clock that an explanation takes they leave 0.4 us of 122 less idle.
     """
     file = tmp_path / "small.yaml"
     file.write_text(TEXT.replace("kind: fsdp", parallel), encoding="utf-8")
@@ -53,7 +53,7 @@ def test_other_rates_leave_what_computation_alone_leaves_idle(tmp_path, path, pa
     with_sides = described._figures(described._measured(workload, there, "as_written").numbers)
     figures = described.figures_on(workload, node, "as_written")(there)
     assert figures["exposed"] > 0.0
-    assert figures.pop("exposed") == pytest.approx(with_sides.pop("exposed"), rel=2e-3)
+    assert figures.pop("exposed") == pytest.approx(with_sides.pop("exposed"), rel=1e-3)
     assert figures == pytest.approx(with_sides, rel=1e-9)
 
 

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 from iteration_case import built, planned
 
-from c3sim.api import prepare
 from c3sim.errors import InputError
 from c3sim.iterations.build import Built
-from c3sim.iterations.described import evaluate
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.reading.loading import load_model
-from c3sim.spec.reading.paths import set_value
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective
 
@@ -106,24 +103,12 @@ def test_forward_gathers_are_launched_behind_the_layer_before() -> None:
     assert tasks["gather-2-copy-out"].after == ("gather-2-gather",)
 
 
-def test_a_shard_is_copied_by_kernels_of_few_workgroups_one_by_one() -> None:
-    """Lists of 320 workgroups of 65536 numbers: half of the 218 million of a layer in six kernels
-    of high priority, as in traces; kernels launched behind them come in between, but not with one
-    hardware queue.
-    """
-    forward = {"node": "h200-2", "phase": "forward", "batch": 2, "head": False}
-    early = {"kind": "fsdp", "forward_prefetch": True}
-    workload = built(3, **forward, parallel=early).workload
-    copy = workload.tasks["gather-2-copy-in"]
-    assert isinstance(copy, Kernel)
-    assert {name: stream.priority for name, stream in workload.streams.items()} == {copy.stream: 1}
-    assert (copy.repeat, copy.workgroups) == (6, 278)
-    assert copy.read * copy.repeat == 218112000.0
-    model, node = prepare("llama3-8b-forward", "h200-2", {"layers": 3, "parallel": early})
-    own = evaluate(model, node, "as_written", wall_only=True).wall_s
-    _, shared = set_value(node, model, "workload.host.queues", 1)
-    one = evaluate(shared, node, "as_written", wall_only=True).wall_s
-    assert 1.005 < one / own < 1.02  # measured 1.009 to 1.020 over six layers
+def test_shards_are_copied_in_a_stream_of_high_priority() -> None:
+    """As fully_shard does: a copy begins within an element-wise kernel of the layer before."""
+    workload = built(3, node="h200-2", parallel={"kind": "fsdp"}).workload
+    stream = workload.tasks["gather-2-copy-in"].stream
+    assert {name: each.priority for name, each in workload.streams.items()} == {stream: 1}
+    assert not built(3, node="h200-2", parallel={"kind": "ddp"}).workload.streams
 
 
 def test_experts_nest_with_data_parallelism() -> None:
