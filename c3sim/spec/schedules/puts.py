@@ -34,14 +34,18 @@ def with_put_kernels(workload: Workload) -> Workload:
     groups = _groups(workload)
     if not groups:
         return workload
-    first = {group[0]: group for group in groups}
     kernels = {name: group[0] + "-puts" for group in groups for name in group}
+    before = {group[0]: _kernel(kernels[group[0]], group, workload) for group in groups}
     tasks: dict[str, Task] = {}
     for name, task in workload.tasks.items():
-        if name in first:
-            tasks[kernels[name]] = _kernel(name, first[name], workload)
+        if name in before:
+            tasks[kernels[name]] = before[name]
         tasks[name] = _posted(kernels[name], task) if name in kernels else task
-    order = [each for name in workload.host.order for each in _called(name, first)]
+    order = [
+        each
+        for name in workload.host.order
+        for each in ((kernels[name], name) if name in before else (name,))
+    ]
     host = workload.host.model_copy(update={"order": tuple(order)})
     return workload.model_copy(update={"tasks": tasks, "host": host})
 
@@ -72,16 +76,12 @@ def _watched(task: Task) -> tuple[str, float] | None:
     return waits[0].task, waits[0].tiles
 
 
-def _called(name: str, first: dict[str, list[str]]) -> list[str]:
-    return [f"{name}-puts", name] if name in first else [name]
-
-
-def _kernel(name: str, group: Sequence[str], workload: Workload) -> Kernel:
-    """The kernel that posts *group*, of which *name* is the first."""
-    called, task = f"{name}-puts", workload.tasks[name]
+def _kernel(called: str, group: Sequence[str], workload: Workload) -> Kernel:
+    """The kernel that posts *group*, where no task has its name."""
+    task = workload.tasks[group[0]]
     if called in workload.tasks:
         message = f"the kernel that posts it would be called {called!r}, as a task is; rename that"
-        raise InputError(message, f"tasks.{name}.posted")
+        raise InputError(message, f"tasks.{group[0]}.posted")
     watched = _watched(task)
     waits: dict[str, object] = {"after": task.after}
     if watched is not None:
