@@ -26,9 +26,9 @@ from c3sim.iterations.result import IterationResult
 from c3sim.spec.fields import annotation_of, fields_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
-from c3sim.spec.reading.loading import LoadedIteration, open_iteration, with_model
+from c3sim.spec.reading.loading import LoadedIteration, open_iteration, with_field, with_model
 from c3sim.spec.reading.mistakes import checked, convert
-from c3sim.spec.reading.paths import is_of_workload, set_field, set_value
+from c3sim.spec.reading.paths import is_of_workload, set_value
 from c3sim.spec.study import Scenario, Study
 from c3sim.spec.words import unknown
 from c3sim.spec.workload import Workload
@@ -142,12 +142,14 @@ def _loaded(loaded: LoadedIteration, path: str, value: object) -> LoadedIteratio
     """*loaded* with *value* at *path* of the description; None: no path of it."""
     if path.split(".")[0] not in fields_of(Iteration).keys() - {"node"}:
         return None
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and "like" not in value:
         return (
             _with_fields_of_model(loaded, value) if path == "model" else _group(loaded, path, value)
         )
-    iteration = set_field(loaded.iteration, path, value)
-    return with_model(iteration) if path == "model" else replace(loaded, iteration=iteration)
+    iteration = with_field(loaded.iteration, path, value)
+    if path.split(".")[0] == "model":
+        return with_model(iteration)
+    return replace(loaded, iteration=iteration)
 
 
 def _with_fields_of_model(loaded: LoadedIteration, fields: Mapping[str, Any]) -> LoadedIteration:

@@ -37,17 +37,11 @@ from c3sim.spec.reading.loading import (
     is_iteration,
     load_workload,
     open_iteration,
+    with_field,
     with_model,
 )
 from c3sim.spec.reading.mistakes import with_places
-from c3sim.spec.reading.paths import (
-    NO_WORKLOAD,
-    is_of_workload,
-    set_field,
-    set_si,
-    set_value,
-    tuned,
-)
+from c3sim.spec.reading.paths import NO_WORKLOAD, is_of_workload, set_si, set_value, tuned
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Gemm, Workload
@@ -80,7 +74,7 @@ def described(
     given, iteration, of_tasks = settings or {}, loaded.iteration, {}
     for path, value in given.items():
         if path.split(".")[0] in FIELDS or path == "name":
-            iteration = set_field(iteration, path, value)
+            iteration = with_field(iteration, path, value)
         else:
             of_tasks[path] = value
     with with_places(loaded.file, loaded.places):

@@ -19,9 +19,8 @@ from c3sim.iterations.runs import Change, Numbers
 from c3sim.iterations.stages import ONCE, PLAIN, Turns
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import FIELDS, Described
-from c3sim.spec.reading.loading import LoadedIteration, with_model
+from c3sim.spec.reading.loading import LoadedIteration, with_field, with_model
 from c3sim.spec.reading.mistakes import with_places
-from c3sim.spec.reading.paths import set_field
 from c3sim.spec.workload import Workload
 
 SIDES = 2  # runs as large as the whole: itself, and both sides together
@@ -49,7 +48,7 @@ def effort_of_description(
     iteration, node = loaded.iteration, node_with(node, settings)
     for path, value in settings.items():
         if path.split(".")[0] in FIELDS:
-            iteration = set_field(iteration, path, value)
+            iteration = with_field(iteration, path, value)
     with with_places(loaded.file, loaded.places):
         if iteration is not loaded.iteration:
             loaded = with_model(iteration, loaded.file, loaded.places)

@@ -12,9 +12,9 @@ Everything here raises :class:`~c3sim.errors.InputErrors`, whose text is one lin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -32,6 +32,7 @@ from c3sim.spec.reading.hardware import LoadedNode as LoadedNode
 from c3sim.spec.reading.hardware import load_hardware as load_hardware
 from c3sim.spec.reading.huggingface import is_config, read_config
 from c3sim.spec.reading.mistakes import nearest_place, read, with_places
+from c3sim.spec.reading.paths import interpret, set_field
 from c3sim.spec.study import Study
 from c3sim.spec.workload import Workload
 
@@ -121,6 +122,62 @@ def load_any_model(path_or_name: str | Path) -> Transformer | Dlrm:
     return load_file(path, Dlrm) if tables else load_model(path)
 
 
+def fields_of_model(like: str) -> dict[str, Any]:
+    """What the model of that name or file says, by our names of fields. Raises InputErrors."""
+    found = load_any_model(like).model_dump(by_alias=True, exclude_unset=True)
+    beside = ("schema", "description", "source")
+    return {name: value for name, value in found.items() if name not in beside}
+
+
+def in_place(own: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a model: those of the one that *own* is ``like``, but for what *own* says, at
+    any depth; null: left out. Raises InputErrors.
+    """
+    like = own["like"]
+    try:
+        if not isinstance(like, str):
+            raise InputError("must be the name or the path of a model file")
+        base = fields_of_model(like)
+    except InputError as error:
+        raise InputErrors([InputError(error.message, "model.like")]) from None
+    model = base | {"name": f"changed {base['name']}"}
+    for name, value in own.items():
+        inner = base.get(name)
+        both = isinstance(value, dict) and isinstance(inner, dict)
+        model[name] = {**inner, **value} if both else value
+    return {name: value for name, value in model.items() if name != "like" and value is not None}
+
+
+def _with_base(document: Document) -> Document:
+    """*document*, an iteration's, with its model in place where that is like another one. Raises
+    InputErrors.
+    """
+    own = document.data.get("model")
+    if not isinstance(own, dict) or "like" not in own:
+        return document
+    place = document.place_of(own, "like", document.place)
+    with with_places(place.file, {"": place.line}):
+        model = in_place(own)
+    data = {**document.data, "model": model}
+    inner = (model.get("latent"), own.get("latent"))
+    for new, given in (inner, (model, own), (data, document.data)):
+        if isinstance(new, dict):
+            document.note(new, {name: document.place_of(given, name, place) for name in new})
+    return replace(document, data=data)
+
+
+def with_field(iteration: Iteration, path: str, value: object) -> Iteration:
+    """*iteration* with *value* at *path*. A model that is named, or that *value* is like, stands in
+    place then, if the path is inside it. Raises InputError(s).
+    """
+    if path.startswith("model.") and isinstance(iteration.model, str):
+        iteration = set_field(iteration, "model", in_place({"like": iteration.model}))
+    meant = interpret(value, path) if isinstance(value, str) else value
+    if path == "model" and isinstance(meant, Mapping) and "like" in meant:
+        value = in_place(meant)
+    return set_field(iteration, path, value)
+
+
 def is_iteration(path_or_name: str | Path) -> bool:
     """True if that name, or that file, is the description of an iteration."""
     if isinstance(path_or_name, str) and path_or_name in library.names("iteration"):
@@ -136,7 +193,9 @@ def is_iteration(path_or_name: str | Path) -> bool:
 
 def open_iteration(path_or_name: str | Path) -> LoadedIteration:
     """The description of an iteration, and its model. Raises InputErrors."""
-    iteration, file, places = open_file(library.find("iteration", path_or_name), Iteration)
+    document = _with_base(read_document(library.find("iteration", path_or_name)))
+    iteration = read(Iteration, document, Reading("text"))
+    file, places = document.place.file, document.lines()
     with with_places(file, places):
         return with_model(iteration, file, places)
 
@@ -168,7 +227,7 @@ def parse_workload(mapping: Mapping[str, object], *, plain_si: bool = False) -> 
 
 def parse_iteration(mapping: Mapping[str, object]) -> LoadedIteration:
     """An iteration from Python data, and its model. Raises InputErrors."""
-    return with_model(read(Iteration, Document(plain(mapping)), Reading("bytes")))
+    return with_model(read(Iteration, _with_base(Document(plain(mapping))), Reading("bytes")))
 
 
 def load_file(path: Path, model: type[Model]) -> Model:

@@ -185,7 +185,7 @@ def _checked(workload: Workload, path: str) -> Workload:
 
 def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
     """*value* as the target holds it, in SI units."""
-    meant = _interpret(value, path) if isinstance(value, str) else value
+    meant = interpret(value, path) if isinstance(value, str) else value
     form = form_of(target.annotation)
     if not form.is_single and not (meant is None and form.optional):
         fields = ", ".join(_entries(target.value))
@@ -193,7 +193,7 @@ def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
     return convert(target.annotation, meant, style, path)
 
 
-def _interpret(text: str, path: str) -> object:
+def interpret(text: str, path: str) -> object:
     """The value that a text on the command line means: an unquoted value of a file, or a list or a
     mapping in brackets as it stands there. Raises InputError: the bracket is not closed.
     """

@@ -99,6 +99,10 @@ def json_schema(kind: str) -> Schema:
         reference = _text("name of a GPU file, or its path beside this file")
         root["properties"]["gpu"] = {"anyOf": [reference, root["properties"]["gpu"]]}
         definitions["Gpu"]["properties"]["like"] = _like_text("gpu")
+    for name in ("TransformerInPlace", "DlrmInPlace") if kind == "iteration" else ():
+        place = definitions[name]
+        place["properties"]["like"] = _like_text("model")
+        place["anyOf"] = [{"required": ["like"]}, {"required": place.pop("required")}]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"c3sim {kind}"}
     return {**root, **head, "$defs": dict(sorted(definitions.items()))}
 
