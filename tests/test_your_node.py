@@ -64,5 +64,5 @@ def test_the_packaged_nodes_are_those_of_the_data_sheets(name, gpus, peak, draws
 
 
 def test_the_packaged_node_is_as_far_off_as_the_page_says():
-    assert "0.97 times as long as measured" in " ".join(PAGE.read_text(encoding="utf-8").split())
-    assert 0.96 < c3sim.run("gemm-alone", node="mi355x-8").wall_s / MEASURED < 0.98
+    assert "1.04 times as long as measured" in " ".join(PAGE.read_text(encoding="utf-8").split())
+    assert 1.03 < c3sim.run("gemm-alone", node="mi355x-8").wall_s / MEASURED < 1.05

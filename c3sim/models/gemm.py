@@ -37,10 +37,11 @@ from typing import NamedTuple
 
 from c3sim.models.caches import PARTIAL_BYTES
 from c3sim.models.gemm_choices import Choice, choices
+from c3sim.models.gemm_selection import Tiling, ranked
 from c3sim.models.latest import OfLatest
 from c3sim.models.links import soft_minimum
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.libraries import GemmLibrary
+from c3sim.spec.libraries import GemmLibrary, Selection
 from c3sim.spec.workload import DTYPE_BYTES, Gemm
 
 REGISTER_BYTES = 4
@@ -99,6 +100,7 @@ class _Machine(NamedTuple):
     """Properties of a GPU and a data type that a plan depends on."""
 
     units: int
+    dies: int
     lds: float
     registers: int
     waves: int
@@ -177,7 +179,8 @@ def _seen(gpu: Gpu, task: Gemm) -> Choice | None:
 
 
 #: Fields of a machine that a library asks the driver for when it is called.
-COUNTED = ("units", "lds", "registers", "waves", "wave_lanes", "wave_registers", "shared_cache")
+COUNTED = ["units", "dies", "lds", "registers", "waves"]
+COUNTED += ["wave_lanes", "wave_registers", "shared_cache"]
 
 
 @lru_cache(maxsize=1024)
@@ -201,6 +204,7 @@ def _machine(gpu: Gpu, task: Gemm) -> _Machine:
     cu = gpu.compute_units
     return _Machine(
         units=gpu.compute_unit_count,
+        dies=gpu.dies.count,
         lds=cu.lds,
         registers=cu.registers,
         waves=cu.waves,
@@ -232,6 +236,8 @@ def _plan(
     memory_rate = machine.memory * library.memory_efficiency
     results = m * n * element * batch
     best: tuple[float, float, GemmPlan] | None = None
+    if library.selection is not None and schedule == "one_per_tile":
+        return _selected(machine, library, library.selection, shape, macro_tile)
     for tile in (macro_tile,) if macro_tile else library.tiles:
         for split in _splits(machine, library, shape, tile, schedule):
             plan = _tile_plan(machine, library, shape, tile, split, None, schedule)
@@ -251,6 +257,42 @@ def _plan(
                 best = (*rank, plan)
     assert best is not None  # the schema requires at least one tile
     return best[2]
+
+
+def _selected(
+    machine: _Machine,
+    library: GemmLibrary,
+    rates: Selection,
+    shape: _Shape,
+    macro_tile: tuple[int, int] | None,
+) -> GemmPlan:
+    """The plan that a library ranks first which reckons as models/gemm_selection.py says."""
+
+    def tiling(tile: tuple[int, int]) -> Tiling:
+        plan = _tile_plan(machine, library, shape, tile, 1, None, "one_per_tile")
+        depth = max(1, int(library.slice_bytes / shape.element))
+        rows = sum(shape.row_tiles(tile[0]))
+        return Tiling(
+            sides=(sum(shape.each) or shape.m, shape.n, shape.k),
+            tile=tile,
+            grid=(rows, ceil(shape.n / tile[1])),
+            batch=1 if shape.each else shape.batch,
+            element=shape.element,
+            slices=ceil(shape.k / depth),
+            depth=depth,
+            units=machine.units,
+            dies=machine.dies,
+            residents=plan.residents,
+        )
+
+    tilings = [tiling(tile) for tile in ((macro_tile,) if macro_tile else library.tiles)]
+
+    def rank(each: Tiling) -> tuple[float, int]:
+        seconds = ranked(each, rates, machine.flops_per_cycle, machine.clock)
+        return seconds, -each.tile[0] * each.tile[1]
+
+    best = min(tilings, key=rank)
+    return _tile_plan(machine, library, shape, best.tile, best.parts, None, "one_per_tile")
 
 
 def _splits(

@@ -33,6 +33,19 @@ def _packaged(table: str) -> str:
     return table
 
 
+class Selection(Hardware):
+    """Rates by which a library ranks its tiles, which are not those of the GPU
+    (models/gemm_selection.py).
+    """
+
+    l2_bandwidth: Bandwidth
+    cache_bandwidth: Bandwidth
+    """of the cache behind the L2s"""
+    memory_bandwidth: Bandwidth
+    unit_share: Fraction
+    """of the latter two, that one compute unit can ask for"""
+
+
 class GemmLibrary(Hardware):
     """A GEMM library: its tiles, schedule, and efficiency inside a tile."""
 
@@ -45,6 +58,9 @@ class GemmLibrary(Hardware):
     """table of hwmodels/ with the tile and the parts of K that the library takes on a GPU with
     these units, by shape (models/gemm_choices.py); of shapes that it lacks, and where it is left
     out: the fastest by the library's own estimate"""
+    selection: Selection | None = None
+    """rates by which it ranks tiles and decides on parts of K as Origami does; left out: the
+    fastest by rounds of tiles and memory, as tuned tables are"""
     tile_order: Literal["l2", "memory", "rows"] = "l2"
     """what the order of tiles knows: least past the L2s (l2), or also what the memory-side cache
     holds (memory), or nothing: along the rows, as a queue hands them out, and where each workgroup
