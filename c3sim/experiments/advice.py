@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import Parameter, around, parameters_of, settings_drawn
 from c3sim.experiments.jobs import Workers, in_order
 from c3sim.experiments.knobs import Knob, Setting, knobs_of
 from c3sim.experiments.outputs import WALL
 from c3sim.experiments.paired import DRAWS, FEW_DRAWS
-from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
+from c3sim.experiments.points import PointRunner, Row, run_batch
 from c3sim.experiments.setup import OF_WALL, Setup, code_hash
 from c3sim.iterations.effort import effort_of
 from c3sim.result.shown import Told

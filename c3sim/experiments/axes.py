@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import yaml
@@ -18,6 +19,7 @@ from c3sim.spec.reading.paths import canonical, convert_value, is_whole, unit_of
 from c3sim.spec.study import Range, Values
 from c3sim.spec.workload import Workload
 
+Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
 # more are a slip of the pen
 MOST = 10_000_000  # points of a study
 MOST_VALUES = 100_000  # values of a range
@@ -37,6 +39,11 @@ class Axis:
     values: tuple[Any, ...]
     texts: tuple[Any, ...]
 
+    @classmethod
+    def as_written(cls, path: str, values: Sequence[Any]) -> Axis:
+        """An axis whose values nobody converts."""
+        return cls(path=path, written=path, unit="", values=tuple(values), texts=tuple(values))
+
     @property
     def numeric(self) -> bool:
         return are_numbers(self.values)
@@ -44,6 +51,47 @@ class Axis:
     @property
     def label(self) -> str:
         return path_label(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Names of *scenarios* crossed with *groups* of axes and with *strategies*, the last fastest.
+
+    A place is a number in each of them, in that order.
+    """
+
+    scenarios: tuple[str, ...]
+    groups: tuple[tuple[Axis, ...], ...]
+    strategies: tuple[str, ...] = ("as_written",)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(axis for group in self.groups for axis in group)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self._sizes)
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        return product(*map(range, self._sizes))
+
+    def settings(self, place: Sequence[int]) -> Settings:
+        """Canonical paths and SI values at *place*, in the order of the axes."""
+        return tuple((axis.path, axis.values[number]) for axis, number in self._numbered(place))
+
+    def texts(self, place: Sequence[int]) -> dict[str, Any]:
+        """Paths and values at *place* as the file has them."""
+        return {axis.written: axis.texts[number] for axis, number in self._numbered(place)}
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        values = (len(group[0].values) for group in self.groups)
+        return (len(self.scenarios), *values, len(self.strategies))
+
+    def _numbered(self, place: Sequence[int]) -> Iterator[tuple[Axis, int]]:
+        for group, number in zip(self.groups, place[1:-1], strict=True):
+            for axis in group:
+                yield axis, number
 
 
 def are_numbers(values: Sequence[Any]) -> bool:

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from c3sim.errors import InputError
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import OF_ITERATION, OUTPUTS, split_task_output
-from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
+from c3sim.experiments.points import PointRunner, Row, run_batch
 from c3sim.experiments.setup import Setup, code_hash
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import LoadedNode

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, TypeVar
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.experiments.axes import Axis, Grid
 from c3sim.experiments.plan import plan_of
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.setup import make_setup
@@ -67,7 +67,7 @@ def workload_cases(
     scenarios = {each.name: each for each in loaded.study.scenarios}
     cases = []
     for number, *others in points.values():
-        point, texts = plan.point(number), plan.texts(number)
+        point, texts = plan.point(number), plan.texts(plan.indices[number])
         scenario = scenarios.get(point.scenario, Scenario(name=point.scenario))
         with located(loaded.study, scenario):
             workload, case_node = runner.models(point.scenario, point.settings)
@@ -97,9 +97,11 @@ def listed(study: Study, what: str) -> Iterator[tuple[Scenario, dict[str, Any]]]
             " are for workloads",
             "axes",
         )
-    for scenario in study.scenarios or (Scenario(name=study.name),):
-        for values in product(*axes.values()):
-            yield scenario, dict(zip(axes, values, strict=True))
+    scenarios = study.scenarios or (Scenario(name=study.name),)
+    groups = tuple((Axis.as_written(path, values),) for path, values in axes.items())
+    grid = Grid(scenarios=tuple(each.name for each in scenarios), groups=groups)
+    for place in grid.places():
+        yield scenarios[place[0]], grid.texts(place)
 
 
 def rows_of(study: Study, row: type[Entry]) -> list[Entry]:

@@ -27,9 +27,10 @@ from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import Apart, best_of
 from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.strategies.rewrites import baseline
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import Parameter, latin_hypercube, settings_at
 from c3sim.experiments.cases import Case
-from c3sim.experiments.points import Settings, node_with, workload_with
+from c3sim.experiments.points import node_with, workload_with
 from c3sim.experiments.study import Asked
 from c3sim.simulation.runs import isolated, of_one_node
 from c3sim.spec.hardware import Node

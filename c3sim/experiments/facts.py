@@ -28,9 +28,9 @@ from statistics import fmean
 
 from c3sim.errors import InputError
 from c3sim.evaluation.strategies.rewrites import reserved
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.cases import Case
 from c3sim.experiments.draws import Draw, Drawing, Nodes, in_si
-from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row
 from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.paths import is_of_workload

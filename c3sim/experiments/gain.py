@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import parameters_of, settings_drawn, spread
-from c3sim.experiments.points import Row, Settings
+from c3sim.experiments.points import Row
 from c3sim.spec.reading.loading import LoadedNode
 
 DRAWS = 32

@@ -6,21 +6,19 @@ The order never depends on who runs the points. All mistakes of the study are fo
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import Effort
-from c3sim.experiments.axes import MOST, Axis, axis_groups
+from c3sim.experiments.axes import MOST, Grid, Settings, axis_groups
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.outputs import describe
-from c3sim.experiments.points import PointRunner, Settings
+from c3sim.experiments.points import PointRunner
 from c3sim.experiments.setup import (
     Setup,
     checked_constraints,
@@ -50,23 +48,16 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The points of a *study*: *indices* of each (scenario, axis groups, strategy).
+class Plan(Grid):
+    """The points of a *study*: *indices* are those of its places that keep all constraints.
 
-    *left_out* points break a constraint.
+    *left_out* of them do not.
     """
 
     study: Study
     setup: Setup
-    scenarios: tuple[str, ...]
-    groups: tuple[tuple[Axis, ...], ...]
-    strategies: tuple[str, ...]
     indices: tuple[tuple[int, ...], ...]
     left_out: int
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        return tuple(axis for group in self.groups for axis in group)
 
     @property
     def numeric(self) -> dict[str, bool]:
@@ -74,18 +65,7 @@ class Plan:
         return {axis.path: axis.numeric for axis in self.axes}
 
     def point(self, number: int) -> Point:
-        scenario, *places, strategy = self.indices[number]
-        settings = _settings(self.groups, places)
-        return Point(number, self.scenarios[scenario], self.strategies[strategy], settings)
-
-    def texts(self, number: int) -> dict[str, Any]:
-        """Values of the axes of a point as the file has them."""
-        _, *places, _ = self.indices[number]
-        return {
-            axis.written: axis.texts[place]
-            for group, place in zip(self.groups, places, strict=True)
-            for axis in group
-        }
+        return Point(number, *_named(self, self.indices[number]))
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
@@ -141,75 +121,56 @@ def make_plan(
 def plan_of(loaded: LoadedStudy, setup: Setup, workers: Workers | None = None) -> Plan:
     """The plan of *loaded*, whose points share *setup*."""
     study = loaded.study
-    groups = axis_groups(loaded, setup.node, list(setup.workloads.values()))
-    sizes = [len(setup.workloads), *(len(group[0].values) for group in groups)]
-    sizes.append(len(study.strategies))
-    total = math.prod(sizes)
+    grid = Grid(
+        scenarios=tuple(setup.workloads),
+        groups=axis_groups(loaded, setup.node, list(setup.workloads.values())),
+        strategies=study.strategies,
+    )
+    total = grid.size
     if total > MOST:
         raise loaded.error(f"{total} points; must be at most {MOST}", "axes")
     if workers is not None:
-        workers.ask(_effort(setup, groups), total)
-    indices: Iterable[tuple[int, ...]] = product(*map(range, sizes))
-    if study.constraints:
-        indices = _allowed(loaded, setup, groups, indices)
-    indices = tuple(indices)
+        workers.ask(_effort(setup, grid), total)
+    indices = tuple(_allowed(loaded, setup, grid) if study.constraints else grid.places())
     if not indices:
         raise loaded.error(f"no point is left of {total}; loosen the constraints", "constraints")
-    return Plan(
-        study=study,
-        setup=setup,
-        scenarios=tuple(setup.workloads),
-        groups=groups,
-        strategies=study.strategies,
-        indices=indices,
-        left_out=total - len(indices),
-    )
+    left_out = total - len(indices)
+    return Plan(**vars(grid), study=study, setup=setup, indices=indices, left_out=left_out)
 
 
-def _effort(setup: Setup, groups: tuple[tuple[Axis, ...], ...]) -> Effort:
+def _effort(setup: Setup, grid: Grid) -> Effort:
     """The effort of one point: the mean between the first and the last values of the axes."""
     runner, found = PointRunner(setup), [setup.effort()]
-    for place in (0, -1) if groups else ():
-        settings = _settings(groups, [place] * len(groups))
-        for scenario in setup.workloads:
+    for place in (0, -1) if grid.groups else ():
+        settings = grid.settings([0, *(place for _ in grid.groups), 0])
+        for scenario in grid.scenarios:
             with suppress(InputError, InputErrors):  # values that exclude each other
                 found.append(effort_of(*runner.models(scenario, settings)))
     return Effort.mean(found)
 
 
-def _allowed(
-    loaded: LoadedStudy,
-    setup: Setup,
-    groups: tuple[tuple[Axis, ...], ...],
-    every: Iterable[tuple[int, ...]],
-) -> Iterable[tuple[int, ...]]:
-    """Points out of *every* one that keep all constraints."""
-    scenarios, strategies = tuple(setup.workloads), loaded.study.strategies
-    words: dict[str, tuple[object, ...]] = {"scenario": scenarios, "strategy": strategies}
-    for axis in (axis for group in groups for axis in group if not axis.numeric):
-        words |= {axis.path: axis.values, axis.written: axis.values}
+def _allowed(loaded: LoadedStudy, setup: Setup, grid: Grid) -> Iterator[tuple[int, ...]]:
+    """Places of *grid* that keep all constraints."""
+    words: dict[str, tuple[object, ...]] = {"scenario": grid.scenarios, "strategy": grid.strategies}
+    for axis in grid.axes:
+        if not axis.numeric:
+            words |= {axis.path: axis.values, axis.written: axis.values}
     constraints = checked_constraints(loaded, setup, words)
     runner = PointRunner(setup)
 
-    def allowed(indices: tuple[int, ...]) -> bool:
-        scenario, *places, strategy = indices
-        values = (scenarios[scenario], strategies[strategy], _settings(groups, places))
+    def allowed(place: tuple[int, ...]) -> bool:
         for index, constraint in enumerate(constraints):
             with located(loaded, f"constraints[{index}]"):
-                if not runner.holds(constraint, *values):
+                if not runner.holds(constraint, *_named(grid, place)):
                     return False
         return True
 
-    return filter(allowed, every)
+    return filter(allowed, grid.places())
 
 
-def _settings(groups: tuple[tuple[Axis, ...], ...], places: Sequence[int]) -> Settings:
-    """Paths and values of a point, in the order of the axes."""
-    return tuple(
-        (axis.path, axis.values[place])
-        for group, place in zip(groups, places, strict=True)
-        for axis in group
-    )
+def _named(grid: Grid, place: tuple[int, ...]) -> tuple[str, str, Settings]:
+    """Scenario, strategy and settings at *place*."""
+    return grid.scenarios[place[0]], grid.strategies[place[-1]], grid.settings(place)
 
 
 def point_row(point: Point, numeric: Mapping[str, bool]) -> dict[str, Any]:

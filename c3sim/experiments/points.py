@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.evaluate import best_of
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.outputs import WALL, read_output
 from c3sim.experiments.setup import Setup, code_hash
 from c3sim.iterations.described import evaluate
@@ -36,7 +37,6 @@ from c3sim.spec.reading.paths import (
 from c3sim.spec.words import unknown
 from c3sim.spec.workload import Workload
 
-Settings = tuple[tuple[str, Any], ...]  # (path, value in SI units)
 Row = dict[str, Any]
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import Parameter, Sampler
 from c3sim.experiments.jobs import Watcher
-from c3sim.experiments.points import Settings
 from c3sim.result.shown import Told
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.strategies.table import unknown_strategy
-from c3sim.experiments.axes import are_numbers, ends_of, make_axis
+from c3sim.experiments.axes import Settings, are_numbers, ends_of, make_axis
 from c3sim.experiments.gain import DRAWS, Gain, Rows, gains
 from c3sim.experiments.jobs import Watcher, Workers, in_order
 from c3sim.experiments.outputs import output_names
-from c3sim.experiments.points import PointRunner, Row, Settings, run_batch
+from c3sim.experiments.points import PointRunner, Row, run_batch
 from c3sim.experiments.setup import Setup, checked_constraints, code_hash, located, make_setup
 from c3sim.result.shown import Told
 from c3sim.spec.hardware import Node

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import BAND_SAMPLES, Band, Parameter, Sampler, band_of, settings_at
 from c3sim.experiments.jobs import Watcher
 from c3sim.experiments.outputs import OUTPUTS, output_names
-from c3sim.experiments.points import Settings
 from c3sim.experiments.setup import Setup, make_setup
 from c3sim.iterations.described import subject
 from c3sim.result.shown import Told

@@ -4,7 +4,7 @@ import pytest
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
-from c3sim.experiments.axes import axis_groups, make_axis
+from c3sim.experiments.axes import Grid, axis_groups, make_axis
 from c3sim.iterations.described import subject
 from c3sim.spec.reading.loading import load_hardware, load_workload, open_study
 from c3sim.spec.reading.paths import set_value
@@ -53,6 +53,28 @@ def between(start, to, **fields):
 )
 def test_values_in_si_units(path, values, expected):
     assert axis(path, values).values == expected
+
+
+def test_a_grid_crosses_scenarios_axes_and_strategies_the_last_fastest():
+    width = axis("links.bandwidth", ("1 GB/s", "2 GB/s"))
+    count, topology = (
+        axis("hw.sdma.engines", (2, 4)),
+        axis("links.topology", ("ring", "full_mesh")),
+    )
+    grid = Grid(scenarios=("a", "b"), groups=((width,), (count, topology)), strategies=("x", "y"))
+    places = list(grid.places())
+    assert grid.size == len(places) == 2 * 2 * 2 * 2
+    assert places[:3] == [(0, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 0)]
+    assert grid.settings(places[2]) == (
+        ("links.bandwidth", 1e9),
+        (count.path, 4),
+        ("links.topology", "full_mesh"),
+    )
+    assert grid.texts(places[-1]) == {
+        "links.bandwidth": "2 GB/s",
+        "hw.sdma.engines": 4,
+        "links.topology": "full_mesh",
+    }
 
 
 def test_a_layout_is_one_value_named_by_its_text():

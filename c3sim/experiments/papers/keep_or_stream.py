@@ -15,9 +15,9 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import RUNS, Effort, effort_of
 from c3sim.evaluation.strategies.table import best_candidate
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import parameters_of, settings_drawn, spread
 from c3sim.experiments.cases import Case, workload_cases
-from c3sim.experiments.points import Settings
 from c3sim.experiments.study import Asked, Row, StudyResult, grouped
 from c3sim.experiments.subjects.policies import NONE, SET_ASIDE, TRIED, walls_of, warm
 from c3sim.kit.grid import Table

@@ -19,9 +19,10 @@ from typing import Any
 from pydantic import Field
 
 from c3sim.errors import InputError
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import draws_within, ends_within
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
-from c3sim.experiments.points import Settings, node_with
+from c3sim.experiments.points import node_with
 from c3sim.experiments.study import Asked, Row
 from c3sim.experiments.subjects.operators import (
     Conditions,

@@ -7,7 +7,7 @@ from typing import Any
 
 from c3sim.cachelab.gemm import paced_by
 from c3sim.cachelab.machine import machine_of, machines
-from c3sim.experiments.points import Settings
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.study import Row
 from c3sim.simulation.runs import run_once
 from c3sim.spec.cache_policy import OperandPolicy, Policy, TransferPolicy

@@ -18,10 +18,11 @@ from typing import Any
 
 from pydantic import Field
 
+from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import draws_within
 from c3sim.experiments.cases import NONE, assumed, node_of, rows_of
 from c3sim.experiments.near_memory.layer import Outcome
-from c3sim.experiments.points import Settings, node_with
+from c3sim.experiments.points import node_with
 from c3sim.experiments.study import Asked, Row, grouped
 from c3sim.experiments.subjects import sub_layer
 from c3sim.experiments.subjects.sub_layer import Beside, SubLayer, with_gpus
