@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple
 from c3sim.models.cache_policy import OF_STORES, Insertion, last_policy
 from c3sim.spec.cache_policy import CachePolicies, Policy, Stores, TransferPolicy
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.workload import Gemm
 
 #: A part of the misses below this one is none: a run without stalls stays the same to the last bit.
 LEAST_STALL = 1e-6
@@ -172,11 +171,11 @@ def predicts(gpu: Gpu) -> bool:
     return gpu.cache_policies is not None and gpu.cache_policies.predicts
 
 
-def results_take_lines(gpu: Gpu, task: Gemm) -> bool:
-    """True if what a GEMM stores does: not where memory adds it, nor where a reuse predictor knows
-    that it is not read again.
+def results_take_lines(gpu: Gpu, updates: bool, accumulate: bool) -> bool:
+    """True if what a GEMM stores does: not where memory adds it (*updates*), nor where a reuse
+    predictor knows that it is not read again (to *accumulate*).
     """
-    return not task.updates and (not predicts(gpu) or task.accumulate)
+    return not updates and (not predicts(gpu) or accumulate)
 
 
 def released_of(gpu: Gpu, use: CacheUse) -> float:

@@ -18,7 +18,6 @@ from c3sim.models.caches import Again, cache_share, resident_fraction
 from c3sim.spec.cache_policy import CachePolicies, CachePolicy, Policy, Stores, TransferPolicy
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.task import Access, Kernel, Served
-from c3sim.spec.workload import Task
 
 LOST = 8.0  # times a cache: what is touched that leaves none of its lines
 STEPS = 30  # of Newton's method: near a room that just fits it halves the error in each
@@ -38,12 +37,6 @@ class Insertion(NamedTuple):
 
     usual: float
     streaming: float
-
-
-def policy_of(task: Task) -> TransferPolicy | None:
-    """Cache policy of *task*; None: none is set."""
-    cache: TransferPolicy | None = getattr(task, "cache", None)
-    return None if cache is None or cache == type(cache)() else cache
 
 
 def last_policy(gpu: Gpu, policy: TransferPolicy) -> Policy:

@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.parts import PolicyCost, RemoteStores
-from c3sim.spec.task import AtOwners, StorePolicy, Stores
+from c3sim.spec.task import FlagPlace, Publication, StorePolicy, Stores
 
 
 class TileTime(NamedTuple):
@@ -84,12 +84,14 @@ def written_back(cost: PolicyCost, amount: float) -> float:
     return amount / cost.write_back if cost.write_back else 0.0
 
 
-def sight_time(gpu: Gpu, producer: Stores | AtOwners) -> float:
-    """Seconds until a kernel that awaits *producer* sees that one of its tiles has finished."""
-    if producer.publish != "flag" or gpu.remote_stores is None:
+def flag_latency(gpu: Gpu, publish: Publication | None, flags: FlagPlace) -> float:
+    """Seconds until a kernel that awaits another sees that one of its tiles has finished, of which
+    *publish* tells by *flags*.
+    """
+    if publish != "flag" or gpu.remote_stores is None:
         return 0.0
     stores = remote_stores(gpu)
-    return (stores.host_flag_time or 0.0) if producer.flags == "host" else stores.flag_time
+    return (stores.host_flag_time or 0.0) if flags == "host" else stores.flag_time
 
 
 #: Steps after which the shares of busy links no longer change (below 1e-6 for 16 queues).

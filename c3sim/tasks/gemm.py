@@ -24,7 +24,6 @@ from c3sim.models.caches import (
 from c3sim.models.gemm import REDUCTION_LOADS, GemmPlan, plan_gemm
 from c3sim.models.links import route
 from c3sim.models.memory import memory_given, served_share
-from c3sim.models.stores import sight_time
 from c3sim.models.unit_port import way
 from c3sim.processes.kernels.dealing import usable_cluster
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
@@ -33,14 +32,14 @@ from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Operator, Served
 from c3sim.spec.workload import DTYPE_BYTES, Gemm
-from c3sim.tasks.kind import LAUNCH, Conditions, Kind
-from c3sim.tasks.on_units import MadeForOwners, plain_claim, surviving_share
+from c3sim.tasks.kind import LAUNCH, Conditions
+from c3sim.tasks.on_units import MadeForOwners, TellingKind, plain_claim, surviving_share
 from c3sim.tasks.stores import storing_kernel
 
 TILE = 256  # rows, columns, to count events by before a library has planned
 
 
-class GemmKind(Kind[Gemm]):
+class GemmKind(TellingKind[Gemm]):
     """GEMMs."""
 
     works: ClassVar[bool] = True
@@ -50,7 +49,7 @@ class GemmKind(Kind[Gemm]):
 
     def use(self, task: Gemm, gpu: Gpu) -> CacheUse:
         """A reuse predictor lets its operands stay."""
-        evicted = None if results_take_lines(gpu, task) else 0.0
+        evicted = None if results_take_lines(gpu, task.updates, task.accumulate) else 0.0
         return CacheUse(policy=task.cache, evicted=evicted)
 
     def stores_at_peers(self, task: Gemm) -> bool:
@@ -72,9 +71,6 @@ class GemmKind(Kind[Gemm]):
         tiles = ceil(task.m / rows) * ceil(task.n / columns) * task.batch
         return LAUNCH + tiles / node.gpu.compute_unit_count
 
-    def unpublished(self, task: Gemm) -> Gemm:
-        return task.model_copy(update={"publish": None}) if task.publish else task
-
     def filled(self, task: Gemm, gpu: Gpu) -> Gemm:
         """Quicker by the share of places in its rounds that have no tile. Stream-K has no such
         round.
@@ -92,15 +88,12 @@ class GemmKind(Kind[Gemm]):
         if task.launch_time is None and library.enqueue_time is not None:
             placed["call_time"] = library.enqueue_time
         workgroups = gemm_workgroups(gpu, plan, task)
+        cluster = usable_cluster(gpu, mask, workgroups, plan.cluster_size)
+        placed["shape"] = GridShape(workgroups, mask, cluster)
         return PlannedGemm(
             **placed,
             plan=plan,
-            shape=GridShape(
-                workgroups, mask, usable_cluster(gpu, mask, workgroups, plan.cluster_size)
-            ),
-            awaits=task.awaits,
             tiles_at_owners=task.results == "peers",
-            flag_latency=sight_time(gpu, task),
             # it stays within its GPU, or stores at all peers alike; but the owner whose tiles come
             # first is another one, seen from each GPU
             foldable=task.order != "by_owner",
@@ -127,7 +120,7 @@ class PlannedGemm(MadeForOwners[Gemm]):
     @property
     def inserted(self) -> float:
         task = self.task
-        stay = task.updates or results_take_lines(self.scene.node.gpu, task)
+        stay = task.updates or self.use.evicted is None
         elements = task.m * task.k + task.k * task.n + task.m * task.n * stay
         return float(elements * DTYPE_BYTES[task.dtype] * task.batch)
 
@@ -297,7 +290,7 @@ class _Tiles:
         self.element = DTYPE_BYTES[task.dtype]
         self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
         self.results = task.m * task.n * self.element * task.batch
-        self.results_stay = results_take_lines(self.spec, task)
+        self.results_stay = results_take_lines(self.spec, task.updates, task.accumulate)
         self.warm = self._warm_bytes()
         self.set_aside = context.workload.host.set_aside
         self.served: tuple[Served, ...] = ()

@@ -6,27 +6,18 @@ from dataclasses import dataclass
 
 from c3sim.machine.traffic import Traffic
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
-from c3sim.processes.kernels.residency import Claim, GridShape
+from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.plan import Context, Planned, Scene
-from c3sim.spec.hardware import Node
 from c3sim.spec.workload import Hold
-from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
-from c3sim.tasks.on_units import OnUnits
+from c3sim.tasks.on_units import OnUnits, OnUnitsKind
 
 
-class HoldKind(Kind[Hold]):
+class HoldKind(OnUnitsKind[Hold]):
     """Holds, which occupy compute units as kernels of others do."""
 
-    def events(self, task: Hold, node: Node) -> float:
-        return LAUNCH + task.workgroups / (node.gpu.compute_unit_count * RESIDENT)
-
     def resolve(self, name: str, task: Hold, scene: Scene) -> Planned[Hold]:
-        units = scene.node.gpu.compute_unit_count
-        return HeldUnits(
-            **self.placed(name, task, scene),
-            shape=GridShape(task.workgroups or units, scene.mask(task.stream)),
-            foldable=True,  # it stays within its GPU, and every GPU has it
-        )
+        # it stays within its GPU, and every GPU has it
+        return HeldUnits(**self.placed(name, task, scene), foldable=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -30,15 +30,14 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import last_policy, moved_by, room
 from c3sim.models.memory import lost_on_lines, share_beside
-from c3sim.models.stores import sight_time
 from c3sim.models.unit_port import Way, way_of_loads
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
-from c3sim.processes.kernels.residency import Claim, GridShape
+from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.task import Kernel, Operator
-from c3sim.tasks.kind import Kind
-from c3sim.tasks.on_units import MadeForOwners, plain_claim
+from c3sim.tasks.kind import LAUNCH
+from c3sim.tasks.on_units import MadeForOwners, TellingKind, plain_claim
 from c3sim.tasks.stores import storing_kernel
 
 
@@ -79,7 +78,7 @@ def use_of(task: Kernel, gpu: Gpu) -> CacheUse:
     )
 
 
-class KernelKind(Kind[Kernel]):
+class KernelKind(TellingKind[Kernel]):
     """Kernels of any kind."""
 
     works: ClassVar[bool] = True
@@ -96,8 +95,11 @@ class KernelKind(Kind[Kernel]):
     def stores_at_peers(self, task: Kernel) -> bool:
         return task.results == "peers"
 
-    def unpublished(self, task: Kernel) -> Kernel:
-        return task.model_copy(update={"publish": None}) if task.publish else task
+    def workgroups(self, task: Kernel, gpu: Gpu) -> int:
+        return kernel_workgroups(task, gpu)
+
+    def events(self, _task: Kernel, _node: Node) -> float:
+        return LAUNCH
 
     def payload(self, task: Kernel, node: Node) -> float | None:
         """The bytes read and written, without FLOP."""
@@ -114,13 +116,9 @@ class KernelKind(Kind[Kernel]):
         return read * task.repeat, task.stored * task.repeat
 
     def resolve(self, name: str, task: Kernel, scene: Scene) -> Planned[Kernel]:
-        workgroups = kernel_workgroups(task, scene.node.gpu)
         return PlannedKernel(
             **self.placed(name, task, scene),
-            shape=GridShape(workgroups, scene.mask(task.stream)),
-            awaits=task.awaits,
             tiles_at_owners=task.results == "peers",
-            flag_latency=sight_time(scene.node.gpu, task),
             # it stays within its GPU, or stores at all peers alike, and every GPU has it
             foldable=task.order != "by_owner",
         )

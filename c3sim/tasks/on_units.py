@@ -6,22 +6,27 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from c3sim.models.cache_lines import insertion_parts
 from c3sim.models.cache_policy import share_of_policy
+from c3sim.models.stores import flag_latency
 from c3sim.models.tile_order import Groups, groups_of, share_behind
 from c3sim.models.unit_port import Way, under_way, way
 from c3sim.processes.kernels.kernel import CostBeside, Kernel, KernelSpec
 from c3sim.processes.kernels.residency import Claim, GridShape
-from c3sim.processes.plan import Context, Planned, Turn
+from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.processes.signals import Callback
 from c3sim.processes.tiles import Tiles
-from c3sim.spec.hardware import ComputeUnits, Gpu
-from c3sim.spec.task import AtOwners, TaskBase
-from c3sim.spec.workload import After
+from c3sim.spec.hardware import ComputeUnits, Gpu, Node
+from c3sim.spec.task import AtOwners, Stores, TaskBase
+from c3sim.spec.task import Kernel as AnyKernel
+from c3sim.spec.workload import After, Gemm, Hold, StreamKernel
+from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
 
 T_co = TypeVar("T_co", bound=TaskBase, covariant=True)
+OnUnit = TypeVar("OnUnit", bound=Gemm | AnyKernel | StreamKernel | Stores | Hold)
+Telling = TypeVar("Telling", bound=Gemm | AnyKernel | Stores)
 
 #: Threads of a workgroup of a kernel that does not say how many share a unit, and registers of
 #: each. Estimate: kernels of frameworks have 128 to 1024 threads of 32 to 128 registers.
@@ -34,6 +39,29 @@ def plain_claim(
     """Room of a workgroup of so many *threads*, of so many *registers* each."""
     waves = max(1, threads // units.wave_lanes)
     return Claim(lds=lds, registers=waves * registers, waves=waves)
+
+
+class OnUnitsKind(Kind[OnUnit]):
+    """A kind whose tasks are kernels: workgroups on compute units."""
+
+    def workgroups(self, task: OnUnit, gpu: Gpu) -> int:
+        """Workgroups of its grid; where none are given, one for each compute unit."""
+        return task.workgroups or gpu.compute_unit_count
+
+    def events(self, task: OnUnit, node: Node) -> float:
+        return LAUNCH + (task.workgroups or 0) / (node.gpu.compute_unit_count * RESIDENT)
+
+    def placed(self, name: str, task: OnUnit, scene: Scene) -> dict[str, Any]:
+        shape = GridShape(self.workgroups(task, scene.node.gpu), scene.mask(task.stream))
+        return {**super().placed(name, task, scene), "shape": shape, "awaits": task.awaited}
+
+
+class TellingKind(OnUnitsKind[Telling]):
+    """A kind whose kernels tell others of their tiles, by releases and flags."""
+
+    def placed(self, name: str, task: Telling, scene: Scene) -> dict[str, Any]:
+        seen = flag_latency(scene.node.gpu, task.publish, task.flags)
+        return {**super().placed(name, task, scene), "flag_latency": seen}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

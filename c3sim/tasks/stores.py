@@ -10,25 +10,17 @@ from typing import ClassVar
 from c3sim.machine.state import GpuState, Rate
 from c3sim.machine.traffic import Traffic
 from c3sim.models.links import Hop, route
-from c3sim.models.stores import (
-    busy_links,
-    policy_cost,
-    remote_stores,
-    sight_time,
-    tile_time,
-    written_back,
-)
+from c3sim.models.stores import busy_links, policy_cost, remote_stores, tile_time, written_back
 from c3sim.models.tile_order import groups_of, share_behind
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
-from c3sim.processes.kernels.residency import Claim, GridShape
+from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Node
 from c3sim.spec.task import AtOwners, Stores, TaskClass
-from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
-from c3sim.tasks.on_units import OnUnits
+from c3sim.tasks.on_units import OnUnits, TellingKind
 
 
-class StoresKind(Kind[Stores]):
+class StoresKind(TellingKind[Stores]):
     """Kernels that store at peers."""
 
     side: ClassVar[TaskClass] = "communication"
@@ -40,20 +32,9 @@ class StoresKind(Kind[Stores]):
         """The bytes that go to peers."""
         return task.bytes * task.repeat * node.ranks
 
-    def events(self, task: Stores, node: Node) -> float:
-        return LAUNCH + (task.workgroups or 0) / (node.gpu.compute_unit_count * RESIDENT)
-
-    def unpublished(self, task: Stores) -> Stores:
-        return task.model_copy(update={"publish": None}) if task.publish else task
-
     def resolve(self, name: str, task: Stores, scene: Scene) -> Planned[Stores]:
-        units = scene.node.gpu.compute_unit_count
-        return PlannedStores(
-            **self.placed(name, task, scene),
-            shape=GridShape(task.workgroups or units, scene.mask(task.stream)),
-            flag_latency=sight_time(scene.node.gpu, task),
-            foldable=True,  # as much arrives at every GPU as leaves it
-        )
+        # as much arrives at every GPU as leaves it
+        return PlannedStores(**self.placed(name, task, scene), foldable=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,12 +12,18 @@ from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
 from c3sim.models.unit_port import Way
 from c3sim.processes.kernels.kernel import KernelSpec, TileCost
-from c3sim.processes.kernels.residency import Claim, GridShape
+from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
 from c3sim.spec.workload import ARRAYS, StreamKernel
-from c3sim.tasks.kind import LAUNCH, RESIDENT, Kind
-from c3sim.tasks.on_units import OnUnits, one_per_tile, plain_claim, surviving_share, way_of
+from c3sim.tasks.on_units import (
+    OnUnits,
+    OnUnitsKind,
+    one_per_tile,
+    plain_claim,
+    surviving_share,
+    way_of,
+)
 
 #: Looks per pass of a stream: so often a kernel beside others looks which of them have its lines.
 PIECES = 16
@@ -46,7 +52,7 @@ def use_of(task: StreamKernel, gpu: Gpu) -> CacheUse:
     )
 
 
-class StreamKind(Kind[StreamKernel]):
+class StreamKind(OnUnitsKind[StreamKernel]):
     """Stream kernels."""
 
     works: ClassVar[bool] = True
@@ -63,17 +69,9 @@ class StreamKind(Kind[StreamKernel]):
         size = task.bytes * task.passes * task.repeat
         return read * size, written * size
 
-    def events(self, task: StreamKernel, node: Node) -> float:
-        return LAUNCH + (task.workgroups or 0) / (node.gpu.compute_unit_count * RESIDENT)
-
     def resolve(self, name: str, task: StreamKernel, scene: Scene) -> Planned[StreamKernel]:
-        units = scene.node.gpu.compute_unit_count
-        return PlannedStream(
-            **self.placed(name, task, scene),
-            shape=GridShape(task.workgroups or units, scene.mask(task.stream)),
-            awaits=task.awaits,
-            foldable=True,  # it stays within its GPU, and every GPU has it
-        )
+        # it stays within its GPU, and every GPU has it
+        return PlannedStream(**self.placed(name, task, scene), foldable=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

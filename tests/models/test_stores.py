@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.models.stores import busy_links, kept_share, sight_time, tile_time
+from c3sim.models.stores import busy_links, flag_latency, kept_share, tile_time
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.task import Stores
-from c3sim.spec.workload import Gemm
 
 MI300X = load_hardware("mi300x-8").node
 
@@ -58,10 +57,9 @@ def test_loads_from_peers_need_no_releases():
 
 
 def test_only_flags_are_seen_later():
-    gemm = {"kind": "gemm", "m": 64, "n": 64, "k": 64}
-    assert sight_time(MI300X.gpu, task(publish="flag")) == pytest.approx(1e-6)
-    assert sight_time(MI300X.gpu, task(publish="release")) == 0.0
-    assert sight_time(MI300X.gpu, Gemm.model_validate(gemm)) == 0.0
+    assert flag_latency(MI300X.gpu, "flag", "gpu") == pytest.approx(1e-6)
+    assert flag_latency(MI300X.gpu, "release", "gpu") == 0.0
+    assert flag_latency(MI300X.gpu, None, "gpu") == 0.0
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from c3sim.spec.reading.checks.commands import CommandsChecks
 from c3sim.spec.reading.checks.copy import CopyChecks
 from c3sim.spec.reading.checks.kernels import GemmChecks, KernelChecks, StoresChecks, StreamChecks
 from c3sim.spec.reading.checks.kind import Checks
-from c3sim.spec.workload import Task
 
-#: By the kind that a file says; one that is not here has no checks of its own.
+#: By the kind that a file says.
 CHECKS: Mapping[str, Checks[Any]] = {
     "gemm": GemmChecks(),
     "stream": StreamChecks(),
@@ -21,10 +20,6 @@ CHECKS: Mapping[str, Checks[Any]] = {
     "collective": CollectiveChecks(),
     "copy": CopyChecks(),
     "commands": CommandsChecks(),
+    "hold": Checks(),
+    "host": Checks(),
 }
-NONE = Checks[Any]()
-
-
-def checks_of(task: Task) -> Checks[Any]:
-    """The checks of the kind of *task*."""
-    return CHECKS.get(task.kind, NONE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.models.cache_policy import policy_of
+from c3sim.spec.cache_policy import TransferPolicy
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
-from c3sim.spec.reading.checks.kinds import checks_of
+from c3sim.spec.reading.checks.kinds import CHECKS
 from c3sim.spec.reading.documents import join
 from c3sim.spec.schedules import expanded
 from c3sim.spec.words import unknown_errors
@@ -51,12 +51,13 @@ def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     yield from _owner_errors(task, node, path)
     yield from _size_errors(task, node, path)
     yield from _cache_errors(task, node, join(path, "cache"))
-    yield from checks_of(task).on_node(task, node, path)
+    yield from CHECKS[task.kind].on_node(task, node, path)
 
 
 def _cache_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
     """A policy needs a GPU whose policies are known, and levels that it has."""
-    if (policy := policy_of(task)) is None:
+    policy: TransferPolicy | None = getattr(task, "cache", None)
+    if policy is None or policy == type(policy)():
         return
     if node.gpu.cache_policies is None:
         yield InputError(f"{node.gpu.name} gives no cache_policies; what a policy does there", path)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.spec.reading.checks.kinds import checks_of
+from c3sim.spec.reading.checks.kinds import CHECKS
 from c3sim.spec.reading.documents import join
 from c3sim.spec.words import unknown, unknown_errors
 from c3sim.spec.workload import Task, Workload, parse_after, task_order
@@ -40,7 +40,7 @@ def _errors(workload: Workload) -> Iterator[InputError]:
         for i, text in enumerate(task.after):
             yield from _after_errors(text, workload, task, name, join(path, "after", i))
         yield from _awaits_errors(task, workload, path)
-        yield from checks_of(task).alone(task, path)
+        yield from CHECKS[task.kind].alone(task, path)
     yield from _order_errors(workload)
     yield from _stream_errors(workload)
 
