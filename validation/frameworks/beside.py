@@ -11,9 +11,8 @@ of both. It needs PyTorch and CuPy, and nothing of c3sim.
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,11 @@ import torch
 import torch.nn.functional as F
 import yaml
 
-from .kernels import ELEMENTWISE, FP32, MIB, OF_ROWS, attention_of_one, gemm, numbers
+from .kernels import ELEMENTWISE, OF_ROWS, attention_of_one, gemm, numbers
+from .plan import write_line
+from .timing import FP32, MIB, Call, events
 
 WARM_UP, SAMPLES, SLEEP = 2, 11, 1_500_000  # turns, and cycles in which the host runs ahead
-Call = Callable[[], Any]
 
 #: As validation/probe/src/device/stream_task.cpp: 4 loads of 16 bytes of each of 1024 threads.
 SOURCE = r"""
@@ -101,22 +101,22 @@ class Turn:
 
     def run(self, *tasks: tuple[Call, int]) -> list[float]:
         """Us of *tasks*, each a call and its priority, 0 or 1."""
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(1 + len(tasks))]
+        marks = events(1 + len(tasks))
         torch.cuda.synchronize()
         with torch.cuda.stream(self.control):
             torch.cuda._sleep(SLEEP)
             self.fill.sum()
-            events[0].record()
+            marks[0].record()
         for number, (call, priority) in enumerate(tasks):
             stream = self.streams[number][priority]
-            stream.wait_event(events[0])
+            stream.wait_event(marks[0])
             with torch.cuda.stream(stream):
                 if number:
                     torch.cuda._sleep(self.later)
                 call()
-                events[number + 1].record()
+                marks[number + 1].record()
         torch.cuda.synchronize()
-        return [round(1e3 * events[0].elapsed_time(end), 2) for end in events[1:]]
+        return [round(1e3 * marks[0].elapsed_time(end), 2) for end in marks[1:]]
 
 
 def main(plan_file: str, out: str) -> None:
@@ -128,16 +128,18 @@ def main(plan_file: str, out: str) -> None:
     cases += [tuple(order) for pair in plan["pairs"] for order in (pair, pair[::-1])]
     with Path(out).open("a", encoding="utf-8") as file, torch.no_grad():
         for names in cases:
-            tasks = [calls[name] for name in names]
-            line: dict[str, Any] = {"gpu": gpu, "tasks": list(names)}
-            try:
-                turns = [turn.run(*tasks) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
-                line["us"] = {name: [t[i] for t in turns] for i, name in enumerate(names)}
-                line["wall_us"] = [max(t) for t in turns]
-            except Exception as error:  # one case that fails costs no other
-                line["error"] = f"{type(error).__name__}: {error}"[:300]
-            file.write(json.dumps(line) + "\n")
-            file.flush()
+            write_line(
+                file,
+                {"gpu": gpu, "tasks": list(names)},
+                partial(fill, turn=turn, tasks={name: calls[name] for name in names}),
+            )
+
+
+def fill(line: dict[str, Any], turn: Turn, tasks: dict[str, tuple[Call, int]]) -> None:
+    """Put samples of *tasks* into *line*."""
+    turns = [turn.run(*tasks.values()) for _ in range(WARM_UP + SAMPLES)][WARM_UP:]
+    line["us"] = {name: [t[i] for t in turns] for i, name in enumerate(tasks)}
+    line["wall_us"] = [max(t) for t in turns]
 
 
 if __name__ == "__main__":

@@ -33,10 +33,10 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from .chains import CALLS, Chain, chains
-from .host import DECODER, ENCODER, LAYERS, Call, decode_call, layer_calls, model, stepped
+from .host import DECODER, ENCODER, LAYERS, decode_call, layer_calls, model, stepped
 from .iterations import replayed
-from .models import BF16
 from .ranks import command_line, joined, start
+from .timing import BF16, Call
 
 WARM_UP, REPEATS = 3, 9
 PROFILED_REPEATS = 2

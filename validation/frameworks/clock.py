@@ -11,6 +11,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from .timing import events
+
 
 def recovery() -> list[dict[str, Any]]:
     """GEMMs at the power limit, then a lighter load for a while, then GEMMs again."""
@@ -29,7 +31,7 @@ def recovery() -> list[dict[str, Any]]:
                     other.copy_(gib)
             else:
                 torch.cuda._sleep(int(pause_ms * 1.9e6))
-            marks = [torch.cuda.Event(enable_timing=True) for _ in range(21)]
+            marks = events(21)
             marks[0].record()
             for mark in marks[1:]:
                 torch.mm(a, b, out=c)
@@ -116,7 +118,7 @@ def _sampled(
     sampler = Sampler(rank)
     sampler.start()
     time.sleep(0.3)
-    marks = [torch.cuda.Event(enable_timing=True) for _ in range(31)]
+    marks = events(31)
     begun = time.perf_counter() - sampler.begun
     for _ in range(count):
         call()

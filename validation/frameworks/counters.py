@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 import torch
 
-from .kernels import ELEMENTWISE, MIB, OF_ROWS, Call, attention_of_one, gemm, numbers
+from .kernels import ELEMENTWISE, OF_ROWS, attention_of_one, gemm, numbers
+from .timing import MIB, Call
 
 SIZES = (2, 8, 16, 24, 32, 40, 48, 56, 64, 96, 160, 512)
 GEMMS = (

@@ -14,24 +14,21 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
-BF16 = {"dtype": torch.bfloat16, "device": "cuda"}
+from .timing import BF16, Call, launched, span
+
 REPLAYS, MOST = 7, 2**38  # of a graph; products of m, n and k that fit a short run
 SQUARES = (2048, 4096, 5120, 6656, 8192, 12288, 16384)
 OTHERS = ((1024, 4096), (512, 4096), (512, 1024), (1024, 1024), (2048, 1024))
 DEPTHS = (64, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)
 ROWS, COLUMNS = (8, 16, 32, 48, 64, 96, 128), (1024, 2048, 4096, 4608, 8448, 16384)
 IN_CACHE = 44e6  # bytes of weights that L2 holds
-Call = Callable[[], Any]
 
 
 def calls_of(m: int, n: int, k: int, sets: int, *, zeros: bool = False) -> list[Call]:
@@ -58,26 +55,14 @@ def measured(calls: list[Call], count: int) -> dict[str, Any]:
     graph.replay()
     us = []
     for _ in range(REPLAYS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        us.append(round(begin.elapsed_time(end) * 1e3 / count, 3))
+        us.append(round(span(graph.replay) / count, 3))
     return {"calls": count, "us": us} | kernels_of(graph)
 
 
 def kernels_of(graph: torch.cuda.CUDAGraph) -> dict[str, Any]:
     """Kernels and memsets of a replay by name, and the gap between them."""
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as profiler:
-        graph.replay()
-        torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(file))
-        events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
-    shown = [each for each in events if each.get("cat") in ("kernel", "gpu_memset")]
-    spans = sorted((float(each["ts"]), float(each["dur"]), each["name"]) for each in shown)
+    shown = launched(graph.replay, host=True)
+    spans = [(float(each["ts"]), float(each["dur"]), each["name"]) for each in shown]
     times: dict[str, list[float]] = {}
     for _, lasted, name in spans:
         times.setdefault(name[:90], []).append(lasted)

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from .timing import events
+
 MIB = 1 << 20
 HOLD = r"""
 extern "C" __global__ void hold(unsigned long long* out, int ns, int slot, int zero)
@@ -147,7 +149,7 @@ def _occupy(stream: torch.cuda.Stream, cycles: int) -> None:
 
 def _timed(stream: torch.cuda.Stream, call: Callable[[], Any]) -> Callable[[], float]:
     """Launch *call* on *stream*; returns what reads its time [us] once the GPU is done."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start, end = events(2)
     with torch.cuda.stream(stream):
         start.record()
         call()

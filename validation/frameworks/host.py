@@ -23,8 +23,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from .models import BF16, Lamb, Model
+from .models import Lamb, Model
 from .ranks import command_line, joined, start
+from .timing import BF16, Call
 
 WARM_UP, ROUNDS, FEW_ROUNDS = 3, 40, 3
 LAYERS, TENSORS = 16, 64
@@ -33,7 +34,6 @@ DECODER = {**TINY, "gated": True, "causal": True}
 ENCODER = {**TINY, "kv_heads": 4, "gated": False, "causal": False}
 #: Calls that are timed around every case of a plan; the others only at the start.
 QUICK = (("layer_decoder", "forward"), ("layer_decoder", "both"))
-Call = Callable[[], Any]
 
 
 class Host:

@@ -26,10 +26,9 @@ profiler's trace of each rank as well, of *profiled* iterations, if the plan nam
 
 from __future__ import annotations
 
-import gzip
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -48,16 +47,15 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
 from .host import Host
-from .models import BF16, Among, Lamb, Model
+from .models import Among, Lamb, Model
 from .ranks import RegisteredGathers, everyone, group_of, joined, out_of_time, run_plan, slowest
+from .timing import BF16, MIB, Call, events, write_trace
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
 DIMENSIONS = ("pp", "dp_replicate", "dp_shard", "tp")  # from the outermost on, as torchtitan's mesh
 SCHEDULES = {"1f1b": Schedule1F1B, "gpipe": ScheduleGPipe}
 MODES = ("compute", "communication", "together")
-MIB = 1 << 20
-Call = Callable[[], Any]
 
 
 class Case:
@@ -282,7 +280,7 @@ def timed(call: Call) -> tuple[list[float], list[float]]:
     """Seconds of each iteration on this rank, from event to event on its stream, and by the clock
     of its host, which may be ahead.
     """
-    marks = [torch.cuda.Event(enable_timing=True) for _ in range(TIMED + 1)]
+    marks = events(TIMED + 1)
     clock = [time.perf_counter()]
     for mark in marks[:-1]:
         mark.record()
@@ -303,10 +301,7 @@ def traced(call: Call, file: Path, about: dict[str, Any], iterations: int) -> No
             with torch.profiler.record_function(f"ProfilerStep#{step}"):
                 call()
         torch.cuda.synchronize()
-    plain = file.with_suffix("")
-    profiler.export_chrome_trace(str(plain))
-    file.write_bytes(gzip.compress(plain.read_bytes(), 6))
-    plain.unlink()
+    write_trace(profiler, file)
 
 
 def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:

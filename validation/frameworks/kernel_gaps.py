@@ -1,23 +1,21 @@
 """Writes the time from one kernel to the next: in a CUDA graph, in one stream, and by turns in two
 streams that wait for each other's events. All are launched ahead, behind a kernel that sleeps.
 
-    python kernel_gaps.py gaps.csv
+    python -m validation.frameworks.kernel_gaps gaps.csv
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+
+from .timing import launched, span
 
 KERNELS, SLEEP, TURNS = 40, 6_000_000, 7
 SIZES = (1 << 16, 1 << 22, 1 << 26)  # elements of 4 B
@@ -42,6 +40,15 @@ def recorded(x: torch.Tensor, stream: torch.cuda.Stream) -> Callable[[], None]:
     return replay
 
 
+def joined(again: Callable[[], None], streams: list[torch.cuda.Stream]) -> None:
+    """Launch all behind the current stream, which then waits for them."""
+    for stream in streams:
+        stream.wait_stream(torch.cuda.current_stream())
+    again()
+    for stream in streams:
+        torch.cuda.current_stream().wait_stream(stream)
+
+
 def held(again: Callable[[], None], streams: list[torch.cuda.Stream]) -> None:
     """Launch all behind a sleep, so that the host is ahead."""
     torch.cuda._sleep(SLEEP)
@@ -55,32 +62,15 @@ def by_events(again: Callable[[], None], streams: list[torch.cuda.Stream]) -> fl
     found: list[float] = []
     for _ in range(TURNS):
         torch.cuda.synchronize()
-        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda._sleep(SLEEP)
-        first.record()
-        for stream in streams:
-            stream.wait_stream(torch.cuda.current_stream())
-        again()
-        for stream in streams:
-            torch.cuda.current_stream().wait_stream(stream)
-        last.record()
-        torch.cuda.synchronize()
-        found.append(first.elapsed_time(last) * 1e3)
+        found.append(span(lambda: joined(again, streams)))
     return min(found)
 
 
 def traced(again: Callable[[], None], streams: list[torch.cuda.Stream]) -> list[tuple[str, float]]:
     """Gaps and kernels in a profiler's trace [us]."""
-    with profile(activities=[ProfilerActivity.CUDA]) as run:
-        held(again, streams)
-        torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        run.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    kernels = sorted(
-        (e["ts"], e["dur"]) for e in events if e.get("cat") == "kernel" and "neg" in e["name"]
-    )
+    found = launched(lambda: held(again, streams))
+    kernels = [(e["ts"], e["dur"]) for e in found if "neg" in e["name"]]
     gaps = [after[0] - before[0] - before[1] for before, after in pairwise(kernels)]
     usual = median(time for _, time in kernels)
     return [

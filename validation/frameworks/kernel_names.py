@@ -13,12 +13,12 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+
+from .timing import launched
 
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CALLS, AT_ONCE = 4, 40
@@ -35,19 +35,15 @@ def traced(shapes: list[Shape]) -> list[list[dict[str, Any]]]:
         torch.mm(x, w.t(), out=made[-1][-1])
     mark = torch.zeros(7, device="cuda")
     torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as profiler:
+
+    def products() -> None:
         for x, w, y in made:
             mark.fill_(1.0)
             for _ in range(CALLS):
                 torch.mm(x, w, out=y)
-        torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(file))
-        events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+
     groups: list[list[dict[str, Any]]] = []
-    shown = [each for each in events if each.get("cat") in ("kernel", "gpu_memset")]
-    for event in sorted(shown, key=lambda each: float(each["ts"])):
+    for event in launched(products, host=True):
         if "FillFunctor" in event["name"]:
             groups.append([])
         elif groups:

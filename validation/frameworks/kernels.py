@@ -13,7 +13,6 @@ needs PyTorch and a GPU, and nothing of c3sim.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,11 +27,10 @@ import torch.nn.functional as F
 import yaml
 from torch import Tensor
 
-Call = Callable[[], Any]
+from .plan import write_line
+from .timing import BF16, FP32, MIB, Call, span
+
 Plan = dict[str, Any]
-MIB = 1 << 20
-BF16 = {"dtype": torch.bfloat16, "device": "cuda"}
-FP32 = {"dtype": torch.float32, "device": "cuda"}
 ROTATED = 256 * MIB  # bytes of all sets: several times the last cache
 SPENT, MOST_CALLS, REPEATS = 4000.0, 200, 7  # us of a graph, its calls, replays that count
 
@@ -277,29 +275,19 @@ def captured(calls: list[Call], sets: int) -> torch.cuda.CUDAGraph:
     return graph
 
 
-def replayed(graph: torch.cuda.CUDAGraph) -> float:
-    """Us of one replay."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    begin.record()
-    graph.replay()
-    end.record()
-    torch.cuda.synchronize()
-    return 1e3 * float(begin.elapsed_time(end))
-
-
 def measured(row: Row) -> dict[str, Any]:
     sets = 1 if row.buffers == "warm" else min(64, max(2, -(-ROTATED // int(row.bytes))))
     with torch.no_grad():
         made = [row.make() for _ in range(sets)]
         graph = captured(made, sets)
-        replayed(graph)
-        once = replayed(graph) / sets
+        span(graph.replay)
+        once = span(graph.replay) / sets
         calls = int(min(MOST_CALLS, max(sets, SPENT / once)))
         calls += -calls % sets
         graph = captured([made[i % sets] for i in range(calls)], sets)
         for _ in range(2):
-            replayed(graph)
-        times = [round(replayed(graph) / calls, 3) for _ in range(REPEATS)]
+            span(graph.replay)
+        times = [round(span(graph.replay) / calls, 3) for _ in range(REPEATS)]
     return {"sets": sets, "calls": calls, "us": times}
 
 
@@ -318,6 +306,14 @@ def shown(row: Row) -> list[dict[str, Any]]:
     ]
 
 
+def fill(line: dict[str, Any], row: Row, seen: set[str]) -> None:
+    """Put times into *line*, and kernels where they were not *seen*."""
+    line |= measured(row)
+    if row.operator not in seen and row.operator != "gemm":
+        seen.add(row.operator)
+        line["kernels"] = shown(row)
+
+
 def main(plan_file: str, out: str, groups: tuple[Group, ...] = GROUPS) -> None:
     plan = yaml.safe_load(Path(plan_file).read_text(encoding="utf-8"))
     torch.manual_seed(1)
@@ -329,15 +325,7 @@ def main(plan_file: str, out: str, groups: tuple[Group, ...] = GROUPS) -> None:
             for row in group(plan):
                 time.sleep(plan.get("pause", 0.0))  # the power limit acts on an average
                 line = {"operator": row.operator, **row.about, "buffers": row.buffers, **about}
-                try:
-                    line |= measured(row)
-                    if row.operator not in seen and row.operator != "gemm":
-                        seen.add(row.operator)
-                        line["kernels"] = shown(row)
-                except Exception as error:  # one row that fails costs no other
-                    line["error"] = f"{type(error).__name__}: {error}"[:300]
-                file.write(json.dumps(line) + "\n")
-                file.flush()
+                write_line(file, line, partial(fill, row=row, seen=seen))
                 torch.cuda.empty_cache()
             print(f"{group.__name__}: {time.monotonic() - began:.1f} s", flush=True)
 

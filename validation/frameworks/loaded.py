@@ -11,9 +11,9 @@ needs PyTorch and CuPy, and nothing of c3sim.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -22,9 +22,12 @@ from typing import Any
 import cupy
 import torch
 
+from .plan import write_line
+
 MIB, REPEATS = 1 << 20, 5
 BEHIND = 1024 * MIB  # bytes of each of its arrays
 LINE, LOADS, CHASED = 128, 4000, 512 * MIB
+Case = tuple[tuple[str, int] | None, str, int]
 PATTERNS = ("read", "write", "copy")
 
 SOURCE = r"""
@@ -133,7 +136,7 @@ class Bench:
         return (took / LOADS if kind == "chase" else moved / took), reached
 
 
-def cases() -> Iterator[tuple[tuple[str, int] | None, str, int]]:
+def cases() -> Iterator[Case]:
     fronts = [("chase", 1), *product(PATTERNS, (1, 4))]
     behinds = [None, *product(PATTERNS, (8, 24, 48, 72, 96, 120))]
     for behind, (kind, count) in product(behinds, fronts):
@@ -145,14 +148,14 @@ def main(out: str) -> None:
     with Path(out).open("a", encoding="utf-8") as file:
         for behind, kind, count in cases():
             line: dict[str, Any] = {"gpu": gpu, "behind": behind, "front": kind, "groups": count}
-            try:
-                found = [bench.run(behind, kind, count) for _ in range(REPEATS + 1)][1:]
-                line["reached"] = [round(each[0], 3) for each in found]
-                line["behind_gb_s"] = round(median(each[1] for each in found), 1)
-            except Exception as error:  # one case that fails costs no other
-                line["error"] = f"{type(error).__name__}: {error}"[:300]
-            file.write(json.dumps(line) + "\n")
-            file.flush()
+            write_line(file, line, partial(fill, bench=bench, case=(behind, kind, count)))
+
+
+def fill(line: dict[str, Any], bench: Bench, case: Case) -> None:
+    """Put the rates of *case* into *line*."""
+    found = [bench.run(*case) for _ in range(REPEATS + 1)][1:]
+    line["reached"] = [round(each[0], 3) for each in found]
+    line["behind_gb_s"] = round(median(each[1] for each in found), 1)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from c3sim.iterations.load import Load
 
-BF16 = {"dtype": torch.bfloat16, "device": "cuda"}
+from .timing import BF16
+
 Angles = tuple[Tensor, Tensor]
 
 

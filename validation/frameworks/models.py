@@ -17,9 +17,9 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .mixtures import BF16 as BF16
 from .mixtures import LatentAttention, Mixture
 from .mixtures import turned as turned
+from .timing import BF16
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs of one GPU by itself: GEMMs of several data types and shapes, and the power of loads.
 
-    python one_gpu.py PLAN.yaml OUT.jsonl
+    python -m validation.frameworks.one_gpu PLAN.yaml OUT.jsonl
 
 One JSON line per case. A GEMM runs ``turns`` times behind a kernel that sleeps, so that the host is
 far ahead; ``us`` has the time between two events around all turns, of each repeat. A load of which
@@ -20,6 +20,8 @@ from typing import Any
 
 import torch
 import yaml
+
+from .timing import span
 
 DTYPES = {
     "bf16": torch.bfloat16,
@@ -74,16 +76,11 @@ def timed(call: Callable[[], Any], turns: int, repeats: int) -> list[float]:
     """Us of all turns together, of each repeat."""
     times = []
     for number in range(repeats + 2):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         torch.cuda.synchronize()
         torch.cuda._sleep(SLEEP)
-        start.record()
-        for _ in range(turns):
-            call()
-        end.record()
-        torch.cuda.synchronize()
+        us = span(lambda: [call() for _ in range(turns)])
         if number >= 2:
-            times.append(round(start.elapsed_time(end) * 1e3, 3))
+            times.append(round(us, 3))
     return times
 
 

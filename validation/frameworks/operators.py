@@ -21,10 +21,7 @@ import torch.distributed._symmetric_memory  # registers the operators
 
 from .plan import operators_of
 from .ranks import command_line, joined, out_of_time, plan_of, slowest, start, write_turns
-from .turns import AHEAD
-
-WARM_UP = 3
-BF16: dict[str, Any] = {"dtype": torch.bfloat16, "device": "cuda"}
+from .timing import AHEAD, BF16, times_of_turns
 
 
 class Case:
@@ -56,23 +53,6 @@ class Case:
             dist.reduce_scatter_tensor(self.scattered, self.c)
 
 
-def timed(case: Case, turns: int) -> list[float]:
-    """Seconds of each turn on this rank."""
-    one = torch.ones(1, device="cuda")
-    for _ in range(WARM_UP):
-        case.turn()
-    torch.cuda.synchronize()
-    marks = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(turns)]
-    torch.cuda._sleep(AHEAD)
-    for begin, end in marks:
-        dist.all_reduce(one)
-        begin.record()
-        case.turn()
-        end.record()
-    torch.cuda.synchronize()
-    return [begin.elapsed_time(end) / 1e3 for begin, end in marks]
-
-
 def profile(case: Case, file: Path) -> None:
     """The profiler's trace of one turn, behind two that warm up."""
     for _ in range(2):
@@ -98,7 +78,8 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any], traced: boo
             if traced:
                 profile(case, out / f"{op}-{gemm}-{way}-rank{rank}.json.gz")
                 continue
-            times = slowest(timed(case, plan["turns"]), host)
+            main = torch.cuda.current_stream()
+            times = slowest(times_of_turns(case.turn, plan["turns"], main), host)
             if rank == 0:
                 write_turns(out / "operators.jsonl", each, times)
 

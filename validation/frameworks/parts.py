@@ -18,7 +18,8 @@ import torch.nn.functional as F
 
 from c3sim.iterations.load import Load
 
-from .kernels import BF16, FP32, Call, Plan, Row, main, numbers
+from .kernels import Plan, Row, main, numbers
+from .timing import BF16, FP32, Call
 
 
 def loads_of(experts: int, rows: int, skew: float) -> list[int]:

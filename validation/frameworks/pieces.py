@@ -17,7 +17,7 @@ per case goes to ``pieces.jsonl``: seconds of each turn on the slowest rank.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,11 @@ from cuda.bindings import runtime as cudart
 
 from .plan import pieces_of
 from .ranks import joined, out_of_time, run_plan, slowest, write_turns
-from .turns import AHEAD, BY_ADDRESS, checked
+from .timing import BF16, Call, times_of_turns
+from .turns import BY_ADDRESS, checked, shared_memory
 
-WARM_UP = 3
 FIRST = 15_000  # cycles, some 8 us: a collective has its compute units before the own GEMM begins
 ELEMENT = 2  # bytes of bf16
-BF16: dict[str, Any] = {"dtype": torch.bfloat16, "device": "cuda"}
-Call = Callable[[], Any]
 
 
 class Memory:
@@ -44,14 +42,7 @@ class Memory:
         if ranks != 2:
             raise SystemExit(f"got {ranks} GPUs; needs two")
         self.rank, self.ranks = rank, ranks
-        self.shard = checked(cudart.cudaMalloc(size))
-        handle = bytes(checked(cudart.cudaIpcGetMemHandle(self.shard)).reserved)
-        handles: list[Any] = [None] * ranks
-        dist.all_gather_object(handles, handle, group=host)
-        theirs = cudart.cudaIpcMemHandle_t()
-        theirs.reserved = handles[1 - rank]
-        flags = cudart.cudaIpcMemLazyEnablePeerAccess
-        self.theirs = checked(cudart.cudaIpcOpenMemHandle(theirs, flags))
+        self.shard, self.theirs = shared_memory(size, host)
         self.main, self.side, self.own = (torch.cuda.Stream() for _ in range(3))
 
 
@@ -131,25 +122,6 @@ class Case:
         torch.mm(a, self.b, out=self.c[start : start + a.shape[0]])
 
 
-def timed(case: Case, turns: int) -> list[float]:
-    """Seconds of each turn on this rank."""
-    main, one = case.memory.main, torch.ones(1, device="cuda")
-    for _ in range(WARM_UP):
-        case.turn()
-    torch.cuda.synchronize()
-    marks = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(turns)]
-    torch.cuda._sleep(AHEAD)
-    main.wait_stream(torch.cuda.current_stream())
-    for begin, end in marks:
-        with torch.cuda.stream(main):
-            dist.all_reduce(one)
-        begin.record(main)
-        case.turn()
-        end.record(main)
-    torch.cuda.synchronize()
-    return [begin.elapsed_time(end) / 1e3 for begin, end in marks]
-
-
 def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
     with joined(rank, ranks) as host:
         torch.manual_seed(1 + rank)
@@ -162,7 +134,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
                 break
             case = Case(memory, plan["gemms"][gemm], plan["schedules"][schedule] or {}, by)
             dist.barrier(host)  # both shards are there
-            times = slowest(timed(case, plan["turns"]), host)
+            times = slowest(times_of_turns(case.turn, plan["turns"], memory.main), host)
             if rank == 0:
                 write_turns(out / "pieces.jsonl", each, times)
             del case

@@ -4,10 +4,11 @@ GEMMs and their collectives, which schedule or operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TextIO
 
 
 @dataclass(frozen=True)
@@ -75,3 +76,17 @@ def groups(ranks: int, size: int = 0, stride: int = 1) -> list[list[int]]:
     size = size or ranks
     first = [rank for rank in range(ranks) if rank // stride % size == 0]
     return [[rank + number * stride for number in range(size)] for rank in first]
+
+
+def write_line(
+    file: TextIO, line: dict[str, Any], fill: Callable[[dict[str, Any]], object]
+) -> None:
+    """Add *line* to *file* with what *fill* puts into it, or the error; one case that fails costs
+    no other.
+    """
+    try:
+        fill(line)
+    except Exception as error:
+        line["error"] = f"{type(error).__name__}: {error}"[:300]
+    file.write(json.dumps(line) + "\n")
+    file.flush()

@@ -12,7 +12,6 @@ names of kernels, their time, the pause before each.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle
@@ -26,8 +25,9 @@ import torch.nn.functional as F
 from torch.profiler import ProfilerActivity, profile
 
 from .iterations import replayed
-from .models import BF16
+from .plan import write_line
 from .ranks import command_line, joined, start
+from .timing import BF16, Call, span
 
 CALLS, REPEATS, WARM_UP = 24, 7, 3
 KEPT = 128 << 20  # bytes of weights or keys that a chain goes over: more than the last cache holds
@@ -48,7 +48,6 @@ PRODUCTS = {
 #: Sequences, tokens, groups of keys, heads, of attention of one token.
 CACHES = ((8, 1024, 4, 16), (32, 2048, 4, 32), (96, 1024, 4, 16), (16, 4096, 4, 32))
 REDUCED_KIB = (16, 64, 128, 256, 384, 512, 768, 1024, 2048, 4096)
-Call = Callable[[], Any]
 
 
 def chains() -> Iterator[tuple[str, Callable[[], Call]]]:
@@ -133,13 +132,9 @@ def measured(call: Call) -> dict[str, Any]:
     """Us of a call in *call*, a graph of :data:`CALLS`; then the kernels of one replay."""
     times = []
     for number in range(WARM_UP + REPEATS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
+        us = span(call)
         if number >= WARM_UP:
-            times.append(1e3 * begin.elapsed_time(end) / CALLS)
+            times.append(us / CALLS)
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         call()
         torch.cuda.synchronize()
@@ -181,12 +176,9 @@ def run_rank(rank: int, ranks: int, out: Path) -> None:
 
 def write(file: Path, name: str, make: Callable[[], Call]) -> None:
     """Measure a chain and write its line; one that fails costs no other."""
-    try:
-        about = measured(replayed(repeated(make())))
-    except (RuntimeError, ValueError, TypeError, AttributeError) as error:
-        about = {"error": f"{type(error).__name__}: {error}"[:300]}
-    with file.open("a") as open_file:
-        open_file.write(json.dumps({"chain": name, "calls": CALLS, **about}) + "\n")
+    with file.open("a") as lines:
+        line = {"chain": name, "calls": CALLS}
+        write_line(lines, line, lambda line: line.update(measured(replayed(repeated(make())))))
     torch.cuda.empty_cache()
 
 

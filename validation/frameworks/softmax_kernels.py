@@ -1,22 +1,20 @@
 """Writes times of softmax and log-softmax over rows, forward and backward, with the kernel's grid,
 threads, registers and LDS, by width of the rows: by the profiler, one call after the other.
 
-    python softmax_kernels.py softmax.csv
+    python -m validation.frameworks.softmax_kernels softmax.csv
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+
+from .timing import launched
 
 WIDTHS = (
     *(128, 256, 384, 512, 640, 768, 1024, 1152, 1280, 1536, 1792, 2048, 2304, 3072, 3584, 4096),
@@ -31,15 +29,8 @@ def kernels(call: Callable[[], object]) -> list[dict[str, Any]]:
     for _ in range(FIRST):
         call()
     torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA]) as recorded:
-        for _ in range(CALLS):
-            call()
-        torch.cuda.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "trace.json"
-        recorded.export_chrome_trace(str(trace))
-        events = json.loads(trace.read_text())["traceEvents"]
-    return [e for e in events if e.get("cat") == "kernel" and "softmax" in e["name"].lower()]
+    found = launched(lambda: [call() for _ in range(CALLS)])
+    return [each for each in found if "softmax" in each["name"].lower()]
 
 
 def calls(dtype: torch.dtype, rows: int, width: int) -> dict[str, Callable[[], object]]:

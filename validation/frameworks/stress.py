@@ -31,6 +31,7 @@ import torch.distributed as dist
 from .clock import clock, recovery
 from .holds import copy_beside_holds, copy_race, gemm_beside_holds, release
 from .ranks import command_line, joined, start
+from .timing import span
 
 TESTS = (
     *("calls", "release", "copy_beside_holds", "gemm_beside_holds", "copy_race"),
@@ -42,15 +43,9 @@ def timed(call: Callable[[], Any], repeat: int) -> float:
     """Us per call, of a loop."""
     for _ in range(3):
         call()
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     torch.cuda.synchronize()
     torch.cuda._sleep(5_000_000)
-    start.record()
-    for _ in range(repeat):
-        call()
-    end.record()
-    torch.cuda.synchronize()
-    return round(float(start.elapsed_time(end)) * 1e3 / repeat, 3)
+    return round(span(lambda: [call() for _ in range(repeat)]) / repeat, 3)
 
 
 def streams() -> list[dict[str, Any]]:

@@ -22,10 +22,8 @@ case in ``loop``. ``c3sim import *.json.gz`` makes records of the traces.
 
 from __future__ import annotations
 
-import gzip
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,13 +35,10 @@ from cuda.bindings import runtime as cudart
 from torch.profiler import ProfilerActivity, profile
 
 from .plan import Case, cases_of
-from .ranks import group_of, joined, out_of_time, run_plan, symmetric
+from .ranks import everyone, group_of, joined, out_of_time, run_plan, symmetric
+from .timing import AHEAD, MIB, WARM_UP, Call, write_trace
 
-AHEAD = 20_000_000  # cycles, some 10 ms: the host runs ahead of the GPU
-WARM_UP = 3  # turns before those that are profiled
-MIB = 1 << 20
 BY_ADDRESS = cudart.cudaMemcpyKind.cudaMemcpyDefault
-Call = Callable[[], Any]
 
 
 def checked(answer: Any) -> Any:
@@ -197,10 +192,7 @@ def run_case(rank: Rank, case: Case, turns: int, file: Path, host: dist.ProcessG
                 dist.barrier(host)
             turn()
         torch.cuda.synchronize()
-    plain = file.with_suffix("")
-    profiler.export_chrome_trace(str(plain))
-    file.write_bytes(gzip.compress(plain.read_bytes(), 6))
-    plain.unlink()
+    write_trace(profiler, file)
 
 
 def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
@@ -208,7 +200,7 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
         here = Rank(rank, ranks, torch.Generator(device="cuda").manual_seed(1 + rank))
         peers = [case.tasks["peer"]["mib"] for case in cases_of(plan) if "peer" in case.tasks]
         if largest := max(peers, default=0):
-            open_memory_of_next(here, largest, host)
+            _, here.peer = shared_memory(largest * MIB, host)
         limit = time.monotonic() + plan["seconds"]
         for case in cases_of(plan):
             if out_of_time(limit, case.name, host):
@@ -218,15 +210,16 @@ def run_rank(rank: int, ranks: int, out: Path, plan: dict[str, Any]) -> None:
             torch.cuda.empty_cache()
 
 
-def open_memory_of_next(rank: Rank, mib: int, host: dist.ProcessGroup) -> None:
-    """Open a buffer of the next rank by its IPC handle, in this process, for this GPU."""
-    mine = checked(cudart.cudaMalloc(mib * MIB))
-    handle = bytes(checked(cudart.cudaIpcGetMemHandle(mine)).reserved)
-    handles: list[Any] = [None] * rank.ranks
-    dist.all_gather_object(handles, handle, group=host)
+def shared_memory(size: int, host: dist.ProcessGroup) -> tuple[int, int]:
+    """Address of a new buffer of *size* bytes, and of the next rank's, opened by its IPC handle in
+    this process, for this GPU.
+    """
+    mine = checked(cudart.cudaMalloc(size))
+    handles = everyone(bytes(checked(cudart.cudaIpcGetMemHandle(mine)).reserved), host)
     theirs = cudart.cudaIpcMemHandle_t()
-    theirs.reserved = handles[(rank.rank + 1) % rank.ranks]
-    rank.peer = checked(cudart.cudaIpcOpenMemHandle(theirs, cudart.cudaIpcMemLazyEnablePeerAccess))
+    theirs.reserved = handles[(dist.get_rank() + 1) % len(handles)]
+    flags = cudart.cudaIpcMemLazyEnablePeerAccess
+    return mine, checked(cudart.cudaIpcOpenMemHandle(theirs, flags))
 
 
 if __name__ == "__main__":
