@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from browser import chromium, find_chromium
 from refusals import Refusals
-from turns import why_left_out
+from turns import waits, why_left_out
 
 # Tests start hundreds of processes: each would compile c3sim again, and every run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -41,12 +41,32 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return "simulations run in compiled loops" if config.getoption("--compiled") else None
 
 
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    if not config.getoption("--every-case"):
+        files = Path(__file__).parent.rglob("test_*.py")
+        left = sum(waits(file, config.rootpath) for file in files)
+        terminalreporter.write_line(f"{left} files wait for another commit, or for --every-case")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that waits for another commit is not even read, unless it is named."""
+    if config.getoption("--every-case") or not collection_path.match("test_*.py"):
+        return None
+    left = collection_path not in _named(config) and waits(collection_path, config.rootpath)
+    return left or None
+
+
+def _named(config: pytest.Config) -> set[Path]:
+    """Files that the command line names."""
+    asked = (config.invocation_params.dir / word.partition("::")[0] for word in config.args)
+    return {path.resolve() for path in asked if path.is_file()}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another commit has, but for files that are named and with --every-case."""
     if config.getoption("--every-case"):
         return
-    asked = (config.invocation_params.dir / word.partition("::")[0] for word in config.args)
-    named = {path.resolve() for path in asked if path.is_file()}
+    named = _named(config)
     for item in items:
         if reason := why_left_out(item, named):
             item.add_marker(pytest.mark.skip(reason=reason))
@@ -68,6 +88,12 @@ def few_draws(monkeypatch):
     gains = ("gain.DRAWS", "advice.DRAWS", "advice.FEW_DRAWS")
     for name in (*gains, "paired.DRAWS", "paired.FEW_DRAWS"):
         monkeypatch.setattr(f"c3sim.experiments.{name}", 4)
+
+
+@pytest.fixture
+def few_limits(monkeypatch):
+    """What binds is looked for as of many tasks: few numbers are moved."""
+    monkeypatch.setattr("c3sim.iterations.limits.TASKS", 0)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import turns
 import yaml
-from turns import LONG, why_left_out
+from hypothesis import given
+from hypothesis import strategies as st
+from turns import LONG, MARKED, examples, why_left_out
 
 ROOT = Path(__file__).parent.parent
 
@@ -56,12 +58,12 @@ def test_a_run_says_what_it_leaves_out_and_every_case_has_all(tmp_path):
     options = f"pythonpath = {ROOT / 'tests' / 'support'}\nmarkers =\n  long\n  turns(n)\n"
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{options}")
     (tmp_path / "test_made.py").write_text(
-        "import pytest\npytestmark = pytest.mark.turns(10**9)\ndef test_one(): pass\n"
+        "import pytest\npytestmark = pytest.mark.turns(1000000000)\ndef test_one(): pass\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # half of the time
     for words, said in (
-        (["."], "1 skipped"),
+        (["."], "1 files wait for another commit"),
         (["test_made.py"], "1 passed"),
         ([".", "--every-case"], "1 passed"),
     ):
@@ -80,3 +82,25 @@ def test_every_commit_runs_the_tests_that_notice_mutations(request):
         if any(here[test].get_closest_marker(mark) for mark in ("long", "turns"))
     ]
     assert marked == []
+    files = {test.partition("::")[0] for test in named}
+    assert not [file for file in files if MARKED.search((ROOT / file).read_text("utf-8"))]
+
+
+def drawn(monkeypatch, commit: int) -> list[int]:
+    """What a law that 60 examples are asked of is tried on."""
+    monkeypatch.setattr(turns, "commits", lambda: commit)
+    found = []
+
+    @examples(60)
+    @given(st.integers(0, 10**9))
+    def note(number: int) -> None:
+        found.append(number)
+
+    note()
+    return found
+
+
+def test_another_third_of_the_examples_of_a_law_is_drawn_with_each_commit(monkeypatch):
+    one, two, three, again = (drawn(monkeypatch, commit) for commit in range(4))
+    assert len(one) == len(two) == len(three) == 20 and again == one
+    assert len({*one, *two, *three}) > 30

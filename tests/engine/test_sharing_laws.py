@@ -8,8 +8,9 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from turns import examples
 
 from c3sim.engine import oracle as sharing_oracle
 from c3sim.engine.sharing import Demand, solve
@@ -37,7 +38,7 @@ def systems(draw: st.DrawFn, spread: float = 16.0) -> System:
     return sizes, demands
 
 
-laws = settings(max_examples=100, deadline=None, derandomize=True)  # the same examples on every run
+laws = examples(100)
 
 
 def exceeded(system: System, rates: Sequence[float | Fraction], rel: float) -> list[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 if TYPE_CHECKING:
     import pytest
 
 LONG = 30  # commits in a row that have every test that is marked long
+TURNS = 3  # commits in a row that draw all examples of a law
+MARKED = re.compile(r"^pytestmark = .*\bturns\((\d+)\)", re.MULTILINE)  # a file as a whole
 
 
 @cache
@@ -31,6 +34,23 @@ def turn_of_commit(turns: int) -> int:
 def has_turn(name: str, turn: int, turns: int) -> bool:
     """True if *name* belongs to that share, whatever else there is."""
     return crc32(name.encode()) % turns == turn
+
+
+def examples(count: int, **settings: Any) -> Callable[[Any], Any]:
+    """A decorator: a law is tried on a third of *count* drawn examples, others with each commit."""
+    from hypothesis import seed
+    from hypothesis import settings as settings_of
+
+    said = {"deadline": None, "database": None, **settings}
+    few = settings_of(max_examples=count // TURNS, **said)
+    return lambda test: seed(turn_of_commit(TURNS))(few(test))
+
+
+def waits(file: Path, root: Path) -> bool:
+    """True if *file* below *root* is marked ``turns(n)`` as a whole, and another commit has it."""
+    found = MARKED.search(file.read_text("utf-8"))
+    turns = int(found[1]) if found else 1
+    return not has_turn(file.relative_to(root).as_posix(), turn_of_commit(turns), turns)
 
 
 def why_left_out(item: pytest.Item, named: Collection[Path]) -> str:
