@@ -49,7 +49,7 @@ def test_the_generated_blocks_are_filled():
 @pytest.mark.parametrize(
     "line", [line for block in SHELL if block not in SETUP for line in block.splitlines()]
 )
-def test_the_commands_shown_run(line, tmp_path, monkeypatch):
+def test_the_commands_shown_run(line, tmp_path, monkeypatch, few_limits):
     """128 nodes are asked as two: what binds them takes dozens of simulations."""
     monkeypatch.chdir(tmp_path)
     arguments = shlex.split(line.replace("nodes=128", "nodes=2"), comments=True)[1:]

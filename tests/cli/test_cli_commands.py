@@ -175,7 +175,7 @@ def test_compare_all_that_apply(cli, pair):
     assert "fastest: " in cli("compare", pair).stdout
 
 
-def test_explain_adds_up(cli, pair):
+def test_explain_adds_up(cli, pair, few_limits):
     found = data_of(cli("explain", pair, "--strategy", "sp", "--json"))
     assert found["strategy"] == "sp"
     for task in found["tasks"].values():

@@ -82,7 +82,7 @@ def test_a_clear_verdict_leaves_the_second_half_of_the_draws_out() -> None:
     assert (len(trial.drawn(first)), len(trial.drawn(same))) == (4, 8)
 
 
-def test_a_number_set_by_hand_keeps_its_value_in_all_draws() -> None:
+def test_a_number_set_by_hand_keeps_its_value_in_all_draws(few_draws) -> None:
     """Links of half the bandwidth lie outside of their interval: draws would set them back."""
     found = c3sim.advise(
         "gemm-beside-all-gather", node="h200-8", set={"links.bandwidth": "100 GB/s"}
@@ -94,7 +94,7 @@ def test_a_number_set_by_hand_keeps_its_value_in_all_draws() -> None:
     assert order.low <= order.gain <= order.high < usual.low
 
 
-def test_together_leaves_out_what_adds_nothing() -> None:
+def test_together_leaves_out_what_adds_nothing(few_draws) -> None:
     """A collective by engines needs neither order nor priority."""
     found = c3sim.advise("gemm-beside-all-gather", node="mi300x-8")
     assert [each.knob for each in found.each if each.good] == ["engines", "order", "priority"]
@@ -118,7 +118,7 @@ def test_whoever_asks_agrees_before_any_setting_is_run(monkeypatch) -> None:
     assert asked[0] > 10 * effort_of(step, load_hardware("h200-4").node).seconds
 
 
-def test_runs_are_told_as_they_end() -> None:
+def test_runs_are_told_as_they_end(few_draws) -> None:
     told: list[tuple[str, int, int]] = []
     workload, _ = prepare("gemm-beside-all-gather", "h200-8")
     advise(workload, load_hardware("h200-8"), tell=lambda *each: told.append(each))

@@ -77,12 +77,12 @@ def test_a_run_leaves_the_collector_as_it_was() -> None:
 
 
 def pieces(backend: str) -> Workload:
-    """A GEMM behind an all-gather in eight pieces that are alike."""
+    """A GEMM behind an all-gather in two pieces that are alike."""
     found, _ = prepare(
         "gemm-behind-all-gather-in-pieces",
         None,
         {
-            "workload.schedule.pieces": 8,
+            "workload.schedule.pieces": 2,
             "workload.schedule.steps": "uniform",
             "task.gather.backend": backend,
         },
