@@ -171,7 +171,7 @@ def test_a_type_checker_knows_every_packaged_iteration():
     assert set(get_args(PackagedIteration)) == set(library.names("iteration"))
 
 
-def test_the_other_questions_from_python(tmp_path):
+def test_the_other_questions_from_python(tmp_path, few_draws):
     """Each has the figures of its command as a DataFrame."""
     (tmp_path / "few.yaml").write_text(FEW_OPEN, encoding="utf-8")
     asked = {"node": tmp_path / "few.yaml", "output": "wall_s", "jobs": 1}

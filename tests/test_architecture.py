@@ -269,10 +269,13 @@ def test_heavy_libraries_are_imported_only_when_needed() -> None:
     heavy = {"pandas", "matplotlib", "scipy", "pyarrow", "perfetto", "joblib", "rich", "typer"}
     script = (
         "import sys, c3sim.simulation.simulate, c3sim.spec.reading.loading;"
-        " print(*{name.split('.')[0] for name in sys.modules})"
+        " print(*{name.split('.')[0] for name in sys.modules});"
+        " c3sim.run('gemm-alone', set={'gpu.hbm.bandwidth': '5 TB/s'}); print(*sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not heavy & set(run.stdout.split())
+    imported, after_a_run = (set(line.split()) for line in run.stdout.splitlines())
+    assert not heavy & imported
+    assert not {"pint", "pandas", "c3sim.iterations.build"} & after_a_run
 
 
 def _private_names(path: Path) -> Iterator[str]:

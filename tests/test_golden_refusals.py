@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from refusals import FILE, difference, lost, read, take_in
 
-pytestmark = pytest.mark.turns(3)
-
 ROOT = Path(__file__).parent.parent
 
 #: Of its tests one hears two texts, four hear one, one hears none, in either of two processes.
@@ -72,6 +70,7 @@ def made(tmp_path):
     return run
 
 
+@pytest.mark.turns(3)
 def test_what_two_processes_heard_is_taken_in(made, tmp_path):
     heard = tmp_path / "heard"
     heard.mkdir()
@@ -82,6 +81,7 @@ def test_what_two_processes_heard_is_taken_in(made, tmp_path):
     assert moved == sorted([*HEARD, *gone])
 
 
+@pytest.mark.turns(3)
 def test_a_text_that_moved_fails_its_test_and_no_other(made):
     lost = {f"{ONE}[changed]": ["text change"], f"{ONE}[lost]": ["text lost", "no node"]}
     done = made({**TWO, **lost})

@@ -74,7 +74,7 @@ def test_a_long_study_of_serving_asks():
 
 
 def test_steps_of_the_scheduler_are_counted_within_a_factor_of_two(monkeypatch):
-    """Every 48th case: some with one request, some with many, all at once or by and by."""
+    """Every 96th case: some with one request, some with many, all at once or by and by."""
     steps, step = [0], scheduler.Scheduler._step
 
     def counting(self, *arguments):
@@ -83,7 +83,7 @@ def test_steps_of_the_scheduler_are_counted_within_a_factor_of_two(monkeypatch):
 
     monkeypatch.setattr(scheduler.Scheduler, "_step", counting)
     study = load_study("kv-fetch")
-    for case in serving_cases(study)[::48]:
+    for case in serving_cases(study)[::96]:
         steps[0] = 0
         row(case, study)
         tokens = len(METHODS) * case.serving.requests * case.serving.output_tokens

@@ -64,9 +64,9 @@ def test_work_that_has_ended_by_then_is_not_asked_about():
 
 
 def test_a_long_table_of_sub_layers_is_not_run_unasked(tmp_path, monkeypatch):
-    """Its cases are no workloads: 24,000 of a second each."""
+    """Its cases are no workloads: 2,400 of a second each."""
     study = yaml.safe_load((STUDIES / "t3.yaml").read_text(encoding="utf-8"))
-    study["table"] = study["table"][:1] * 6000
+    study["table"] = study["table"][:1] * 600
     study["assumptions"]["draws"] = 0
     file = tmp_path / "long.yaml"
     file.write_text(json.dumps(study), encoding="utf-8")
@@ -77,4 +77,4 @@ def test_a_long_table_of_sub_layers_is_not_run_unasked(tmp_path, monkeypatch):
 
     with pytest.raises(TimeoutError) as told:
         c3sim.study(str(file), n_jobs=1, agree=refuse)
-    assert told.value.args[0] > 1000
+    assert told.value.args[0] > 100

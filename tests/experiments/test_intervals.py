@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from c3sim.experiments.bands import Parameter, latin_hypercube, parameters_of, settings_at, spread
-from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import LoadedNode, load_hardware
 from c3sim.spec.sourced import Calibrated, Leaf
 
@@ -64,15 +63,6 @@ def test_of_a_fitted_number_what_the_fit_left_open(fit, low, high):
 
 def test_a_number_without_width_is_none():
     assert of(interval=(4.0, 4.0)) == ()
-
-
-@pytest.mark.parametrize("name", names("node"))
-def test_every_calibrated_number_is_drawn_from_the_interval_of_its_fit(name):
-    loaded = load_hardware(name)
-    found = {each.path: each.fitted for each in parameters_of(loaded)}
-    for path, leaf in loaded.provenance.items():
-        if path in found:
-            assert found[path] == (leaf.calibrated is not None), path
 
 
 def test_what_is_set_by_hand_is_not_drawn():

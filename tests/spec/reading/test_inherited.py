@@ -4,10 +4,8 @@ import pytest
 
 from c3sim.errors import InputErrors
 from c3sim.spec.reading.hardware import load_gpu, load_hardware
-from c3sim.spec.reading.library import names
 from c3sim.spec.reading.paths import NO_WORKLOAD
 from c3sim.spec.reading.settings import parse_settings, remarks
-from c3sim.spec.sourced import NOTHING
 
 OTHER_MEMORY = """\
 like: h200-2
@@ -27,31 +25,6 @@ def node(tmp_path):
 
 def by_path(loaded):
     return {each.path: each for each in loaded.inherited}
-
-
-@pytest.mark.parametrize("name", names("node"))
-def test_every_calibrated_value_says_what_it_scales_with(name):
-    """Or what it depends on by no known law; `nothing` is an answer, too."""
-    silent = [
-        path
-        for path, leaf in load_hardware(name).provenance.items()
-        if leaf.fitted and not (leaf.scales_with or leaf.depends_on)
-    ]
-    assert silent == []
-
-
-@pytest.mark.parametrize("name", names("node"))
-def test_what_they_name_is_there(name):
-    """Paths of numbers, or of parts that have numbers; a part that the node lacks is none."""
-    paths = load_hardware(name).provenance
-    for path, leaf in paths.items():
-        assert NOTHING not in leaf.law
-        for other in (*leaf.law, *leaf.unknown):
-            assert any(each == other or each.startswith(f"{other}.") for each in paths), (
-                path,
-                other,
-            )
-            assert other != path
 
 
 def test_a_value_follows_the_number_that_a_file_changes(node):

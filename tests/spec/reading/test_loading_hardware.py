@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from loading_case import HWMODELS, errors_of
 
-from c3sim.spec.hardware import Node
-from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import load_hardware
 
 
@@ -19,20 +17,6 @@ def here(tmp_path, monkeypatch):
 
 # Hardware -----------------------------------------------------------------------------------------
 # -------------
-
-
-@pytest.mark.parametrize("name", library.names("node"))
-def test_every_packaged_node_loads_and_every_number_has_a_source(name):
-    loaded = load_hardware(name)
-    assert all(leaf.source for leaf in loaded.provenance.values())
-    assert all(leaf.interval for leaf in loaded.provenance.values() if leaf.estimate)
-
-
-@pytest.mark.parametrize("name", library.names("node"))
-def test_what_a_result_file_keeps_of_a_node_is_read_again(name):
-    """Defaults keep their own constraints."""
-    node = load_hardware(name).node
-    assert Node.model_validate(node.model_dump(mode="json")) == node
 
 
 def test_a_leaf_is_kept_beside_the_plain_number():
