@@ -14,11 +14,13 @@ from c3sim.evaluation.strategies.rewrites import (
     launch_order,
     streams_of,
 )
+from c3sim.iterations.mesh import mesh_of
 from c3sim.models.hierarchy import plan_collective
 from c3sim.spec.hardware import Node
-from c3sim.spec.iteration import Described, Fsdp
+from c3sim.spec.iteration import Described
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.paths import set_value
+from c3sim.spec.schedules.pair import pairs_of
 from c3sim.spec.workload import Collective, Schedule, Workload
 
 Rewrite = Callable[[Workload], Workload]
@@ -64,8 +66,8 @@ def knobs_of(workload: Workload, node: Node) -> list[Knob]:
         _order(workload),
         _priority(workload),
         _queues(workload),
-        _pieces(workload),
-        _prefetch(workload),
+        _pieces(workload, node),
+        _prefetch(workload, node),
     ]
 
 
@@ -142,15 +144,20 @@ def _queues(workload: Workload) -> Knob:
     return Knob("queues", _set("workload.host.queues", *counts), cost)
 
 
-def _pieces(workload: Workload) -> Knob:
+def _pieces(workload: Workload, node: Node) -> Knob:
     cost = "a kernel or a program that works in pieces"
     if isinstance(workload, Described):
-        if any(isinstance(each, Fsdp) for each in workload.iteration.nested):
-            path = _of_parallel(workload, "fsdp", "pieces")
-            return Knob("pieces", _set(path, 2), "attention and network wrapped by themselves")
+        sharded = mesh_of(workload.iteration, node).fsdp
+        if sharded is not None:
+            own = "attention and network wrapped by themselves"
+            settings = () if sharded.pieces == 2 else _set(_of_shards(workload, "pieces"), 2)
+            return Knob("pieces", settings, own, "" if settings else "it has two")
         return Knob("pieces", (), cost, "for data parallel in shards")
     if workload.schedule is not None:
         return Knob("pieces", (), cost, "it has a schedule")
+    if (count := len(pairs_of(workload))) != 1:
+        missing = "for a GEMM and a collective of which one waits for the other"
+        return Knob("pieces", (), cost, f"{missing}, one such pair; here are {count or 'none'}")
 
     def cut(count: int) -> Rewrite:
         return lambda given: given.model_copy(update={"schedule": Schedule(pieces=count)})
@@ -159,19 +166,17 @@ def _pieces(workload: Workload) -> Knob:
     return Knob("pieces", settings, cost)
 
 
-def _prefetch(workload: Workload) -> Knob:
+def _prefetch(workload: Workload, node: Node) -> Knob:
     cost = "memory for the weights of so many layers more"
-    sharded = isinstance(workload, Described) and any(
-        isinstance(each, Fsdp) for each in workload.iteration.nested
-    )
-    if not sharded:
+    step = workload if isinstance(workload, Described) else None
+    sharded = None if step is None else mesh_of(step.iteration, node).fsdp
+    if step is None or sharded is None:
         return Knob("prefetch", (), cost, "for data parallel in shards")
-    assert isinstance(workload, Described)
-    own = next(each for each in workload.iteration.nested if isinstance(each, Fsdp)).prefetch
-    path = _of_parallel(workload, "fsdp", "prefetch")
-    return Knob("prefetch", _set(path, *(n for n in (0, 1, 2, 3) if n != own)), cost)
+    others = [count for count in (0, 1, 2, 3) if count != sharded.prefetch]
+    return Knob("prefetch", _set(_of_shards(step, "prefetch"), *others), cost)
 
 
-def _of_parallel(workload: Described, kind: str, field: str) -> str:
+def _of_shards(workload: Described, field: str) -> str:
+    """The path of a *field* of data parallel in shards, by kind or by names of dimensions."""
     nested = isinstance(workload.iteration.parallel, tuple)
-    return f"parallel.{kind}.{field}" if nested else f"parallel.{field}"
+    return f"parallel.fsdp.{field}" if nested else f"parallel.{field}"

@@ -144,7 +144,13 @@ def test_knobs_follow_what_the_workload_has() -> None:
     }
     assert len(knobs["engines"].settings) == 3  # all-gathers, reduce-scatters, both
     assert knobs["order"].missing
+    assert [each.text for each in knobs["pieces"].settings] == ["parallel.pieces=2"]
+    named, node = prepare("llama3-8b-training", None, {"parallel": "{dp_shard: 8, prefetch: 2}"})
+    by_name = {each.name: each for each in knobs_of(named, node)}
+    assert len(by_name["prefetch"].settings) == 3 and by_name["pieces"].settings
     pair, teaching = prepare(PAIR, None)
+    pieces = {each.name: each for each in knobs_of(pair, teaching)}["pieces"]
+    assert pieces.missing.endswith("one such pair; here are none")
     assert (
         "has no engines"
         in {each.name: each for each in knobs_of(pair, teaching)}["engines"].missing

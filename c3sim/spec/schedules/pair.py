@@ -48,16 +48,21 @@ class Pair:
 KINDS: set[type] = {Gemm, Collective}
 
 
-def find_pair(workload: Workload, node: Node) -> Pair:
-    """Raises InputError where there is not exactly one pair, or where it cannot be split."""
-    schedule = workload.schedule
-    assert schedule is not None  # the caller asks only then
-    found = [
+def pairs_of(workload: Workload) -> list[tuple[str, str]]:
+    """Every collective and GEMM of which one waits for the other: who waits, and for whom."""
+    return [
         (name, before)
         for name, task in workload.tasks.items()
         for before in dict.fromkeys(_befores(workload, name))
         if {type(task), type(workload.tasks[before])} == KINDS
     ]
+
+
+def find_pair(workload: Workload, node: Node) -> Pair:
+    """Raises InputError where there is not exactly one pair, or where it cannot be split."""
+    schedule = workload.schedule
+    assert schedule is not None  # the caller asks only then
+    found = pairs_of(workload)
     if len(found) != 1:
         message = f"got {len(found)} pairs of a collective and a GEMM of which one waits for"
         raise InputError(f"{message} the other; a schedule needs one", WHERE)
