@@ -199,22 +199,26 @@ def explain(
     limits: bool = False,
     full: bool = False,
     progress: Progress | None = None,
+    jobs: int | None = 1,
 ) -> Explanation:
     """The slowdown of each task, split by cause. Of an iteration: where the wall time, the exposed
     communication and the time of each operator class went, by the first and last contribution of
     each kind of sharing. *limits*: also which number binds each time, and which next, by many runs
     more. *full*: of an iteration all orders of the kinds, and what binds next, by twice the runs.
     *progress* hears of the runs behind it; left out, a notebook shows a bar for an iteration.
+    *jobs*: processes for the runs of an iteration; None: as many as cores.
     """
+    from c3sim.experiments.jobs import copies
     from c3sim.iterations.described import explain as explain_any
     from c3sim.iterations.limits import limits_of
 
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext
     with heard(progress, bar) as watcher, _file_of_units(model.node if node is None else node):
-        explanation = explain_any(model, target, strategy, watcher, full=full)
+        each = map if jobs == 1 else copies(jobs)
+        explanation = explain_any(model, target, strategy, watcher, full=full, each=each)
         if limits:
-            found = limits_of(model, target, strategy, watcher, full=full)
+            found = limits_of(model, target, strategy, watcher, full=full, each=each)
             explanation = replace(explanation, limits=found)
     return replace(explanation, notes=(*notes(), *explanation.notes))
 

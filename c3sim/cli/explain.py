@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -9,7 +11,7 @@ from typer import Option
 from c3sim.cli.against import Against, Given, band_between, other_of
 from c3sim.cli.consent import Yes, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
-from c3sim.cli.options import Json, NodeName, Settings, StrategyName, WorkloadName, settings
+from c3sim.cli.options import Jobs, Json, NodeName, Settings, StrategyName, WorkloadName, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +30,7 @@ def explain(
     full: Annotated[
         bool, Option("--full", help="Of an iteration: all orders of causes, and what binds next.")
     ] = False,
+    jobs: Jobs = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -58,32 +61,41 @@ def explain(
     from c3sim.api import prepare
     from c3sim.cli.progress import progress
     from c3sim.experiments.ahead import AheadOfEach
-    from c3sim.iterations.limits import results_behind
+    from c3sim.experiments.jobs import copies
+    from c3sim.iterations.limits import limits_of, results_behind
+    from c3sim.output.tables.limits import limits_table
+    from c3sim.output.tables.run import explain_table
 
     plain, on = prepare(workload, node, changes)
     agree = agreeing(yes)
     agree_to_run(agree, plain, on, results_behind(plain, full=full))
+    how: dict[str, Any] = {"strategy": strategy, "full": full}
     with progress() as tell:
         watcher = AheadOfEach(agree, tell)
-        found = explain_run(
-            plain, node=on, strategy=strategy, limits=True, full=full, progress=watcher
-        )
-        explanation = found.to_dict()
+        found = explain_run(plain, node=on, progress=watcher, jobs=jobs, **how)
+    if not as_json:  # what binds takes as long again
+        _show(explain_table(found.to_dict()))
+    with progress() as tell:
+        watcher = AheadOfEach(agree, tell)
+        limits = limits_of(plain, on, progress=watcher, each=copies(jobs), **how)
+        explanation = replace(found, limits=limits).to_dict()
         given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
         differences = _against(given, explanation, against, agree, watcher, full=full)
     if as_json:
         emit_json(explanation | ({"against": differences.to_dict()} if differences else {}))
-    else:
-        from c3sim.kit.layout import show
-        from c3sim.output.tables.limits import limits_table
-        from c3sim.output.tables.run import explain_table
+        return
+    _show(limits_table(limits))
+    if differences:
+        from c3sim.output.tables.differences import differences_table
 
-        show(explain_table(explanation))
-        show(limits_table(found.limits))
-        if differences:
-            from c3sim.output.tables.differences import differences_table
+        _show(differences_table(differences))
 
-            show(differences_table(differences))
+
+def _show(table: Any) -> None:
+    from c3sim.kit.layout import show
+
+    show(table)
+    sys.stdout.flush()  # at once, where it goes into a file
 
 
 def _against(

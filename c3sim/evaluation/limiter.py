@@ -25,7 +25,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.limit_words import in_words
-from c3sim.evaluation.shares import Progress
+from c3sim.evaluation.shares import Each, Progress
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.paths import NO_WORKLOAD, get_value, paths_of, set_si, unit_of
 
@@ -98,12 +98,13 @@ def limits(
     progress: Progress | None = None,
     *,
     chief: bool = False,
+    each: Each = map,
 ) -> dict[str, Limit]:
     """The limit of each of the *times* of *node*, and the next one of those in *further*; the
     workload stays as it is. *progress* hears of the simulations. *chief*: of few numbers, for what
-    takes long.
+    takes long; *each* goes through them.
     """
-    search = _Search(times, progress, chief)
+    search = _Search(times, progress, chief, each)
     names = [name for name, time in search.at(node).items() if time > 0]
     moved = search.moved(node, names)
     found = {}
@@ -184,22 +185,28 @@ def _largest(moved: Mapping[str, Times], name: str, but: str = "") -> tuple[str,
 class _Search:
     """Simulations of one search; *times* of a node are asked for once."""
 
-    def __init__(self, times: Of, progress: Progress | None, chief: bool) -> None:
-        self._times, self._progress, self._chief = times, progress, chief
+    def __init__(self, times: Of, progress: Progress | None, chief: bool, each: Each) -> None:
+        self._times, self._progress, self._chief, self._each = times, progress, chief, each
         self._known: dict[int, tuple[Node, Times]] = {}
         self._screened: dict[tuple[str, float], Mapping[str, Times]] = {}
         self._better: dict[tuple[str, float], Node] = {}
+        self._moved: dict[tuple[int, tuple[str, ...]], Node] = {}
         self._moving: list[str] = []  # of few numbers, those that moved anything before
         self._most_ahead = 1  # simulations, those that were made included
 
     def at(self, node: Node) -> Times:
         """Times of *node*."""
-        if id(node) not in self._known:
-            self._known[id(node)] = node, self._times(node)
+        self._run([node])
+        return self._known[id(node)][1]
+
+    def _run(self, nodes: Sequence[Node]) -> None:
+        """Have the times of *nodes*."""
+        missing = [node for node in nodes if id(node) not in self._known]
+        for node, times in zip(missing, self._each(self._times, missing), strict=True):
+            self._known[id(node)] = node, times
             if self._progress is not None:
                 made = len(self._known)
                 self._progress("limits", made, max(made, self._most_ahead))
-        return self._known[id(node)][1]
 
     def moved(self, node: Node, names: Sequence[str]) -> dict[str, Times]:
         """Part of each of the times *names* that follows each number; those that move none are left
@@ -209,8 +216,14 @@ class _Search:
         found: dict[str, Times] = {}
         paths = self._moving or candidates(node, self._chief)
         parted = _groups(paths)
-        self._most_ahead = len(self._known) + len(paths) + len(parted)
+        several = [group for group in parted if not self._is_few(group, names)]
+        self._most_ahead = len(self._known) + len(paths) + len(several)
+        singly = [(path,) for group in parted if group not in several for path in group]
+        self._run([self._there(node, each) for each in (*singly, *several)])
         groups = [(group, self._most(node, group, names)) for group in parted]
+        if not one:
+            asked = [(path,) for group, most in groups if most for path in group]
+            self._run([self._there(node, paths) for paths in asked])
         best = 0.0
         for group, most in sorted(groups, key=lambda each: -each[1]) if one else groups:
             if not most or (one and most < best * (1 - EQUAL)):
@@ -227,12 +240,23 @@ class _Search:
         """The largest part of a time that follows a *group*; of one number, any, and of a few where
         time is short.
         """
-        if len(names) > 1 and len(group) <= (FEW if self._chief else 1):
+        if self._is_few(group, names):
             return 1.0
         return max(map(abs, self._parts(node, group, names).values()), default=0.0)
 
+    def _is_few(self, group: Sequence[str], names: Sequence[str]) -> bool:
+        """True if the numbers of *group* are moved one by one at once."""
+        return len(names) > 1 and len(group) <= (FEW if self._chief else 1)
+
+    def _there(self, node: Node, paths: Sequence[str]) -> Node:
+        """*node*, whose times are known, with the numbers at *paths* better by a step."""
+        key = id(node), tuple(paths)
+        if key not in self._moved:
+            self._moved[key] = better(node, paths, STEP)
+        return self._moved[key]
+
     def _parts(self, node: Node, paths: Sequence[str], names: Sequence[str]) -> Times:
-        there = better(node, paths, STEP)
+        there = self._there(node, paths)
         base, now = self.at(node), self.at(there)
         step = _ratio(node, there, paths[0]) if len(paths) == 1 else STEP
         return {name: followed(base[name], now[name], step) for name in names}

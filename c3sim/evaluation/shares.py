@@ -4,7 +4,7 @@ they can be added (Shapley values, see explanation.py), and what taking one away
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
@@ -17,6 +17,8 @@ SEVERAL = "three_or_more"  # what no kind has a share in by its first and last c
 Of = TypeVar("Of")
 #: Called with what is being done, how many of it are done, and of how many.
 Progress = Callable[[str, int, int], None]
+#: Gives a function of each item, in order, as ``map`` does: here, or in several processes.
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,19 +79,20 @@ def runs_of_kinds(
     progress: Progress | None = None,
     *,
     orders: bool = True,
+    each: Each = map,
 ) -> tuple[dict[Kinds, Of], tuple[str, ...]]:
     """The runs that a split needs, by the kinds that they share, and the kinds that matter to some
     figure: all kinds shared, none, each alone, all but one; for all *orders* every subset of those
     that matter. *progress* hears of each; how many there are is known once the kinds that matter
-    are.
+    are. *each*: how they are gone through.
     """
     whole = frozenset(kinds)
     runs: dict[Kinds, Of] = {}
 
     def run_each(wanted: Sequence[Kinds]) -> None:
-        missing = [each for each in dict.fromkeys(wanted) if each not in runs]
-        for shared in missing:
-            runs[shared] = run(shared)
+        missing = [shared for shared in dict.fromkeys(wanted) if shared not in runs]
+        for shared, found in zip(missing, each(run, missing), strict=True):
+            runs[shared] = found
             if progress is not None:
                 progress("causes", len(runs), len({*runs, *missing}))
 

@@ -1,4 +1,5 @@
-"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster.
+"""Work in batches over processes, by joblib: loky on this computer, Dask on a cluster; or, where
+much is known already and each item takes long, over copies of this process.
 
 Results come in the order in which batches are done. An interrupt is of the parent alone; processes
 of this computer end with the one that started them, however it ends.
@@ -6,20 +7,23 @@ of this computer end with the one that started them, however it ends.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from multiprocessing import resource_tracker
+from multiprocessing import get_context, resource_tracker
 from time import perf_counter, sleep
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError
 from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.shares import Each
 from c3sim.experiments.kept import for_another, goes_on, kept_of
 
 _LOOK = 0.5  # seconds between looks at the parent
@@ -58,6 +62,40 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def copies(jobs: int | None = None, most: int = 8) -> Each:
+    """Function that goes through items as ``map`` does, in *jobs* copies of this process, which
+    know all that it knows; left out: as many as cores, *most* at most. Where there are no copies
+    (any system but Linux, and within one), and for one item, it is ``map``.
+    """
+    count = Workers(jobs=jobs or -1).count(2)
+    count = count if jobs else min(count, most)
+
+    def each(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        alone = sys.platform != "linux" or multiprocessing.parent_process() is not None
+        if alone or min(count, len(items)) < 2:
+            yield from map(function, items)
+            return
+        _work.append((function, items, goes_on()))
+        try:
+            with _interrupts_wait():
+                pool = get_context("fork").Pool(min(count, len(items)), begin, (os.getpid(),))
+            with pool:
+                yield from pool.imap(_of_work, range(len(items)))
+        finally:
+            _work.pop()
+
+    return each
+
+
+_work: list[tuple[Callable[[Any], Any], Sequence[Any], str]] = []  # copies find it here
+
+
+def _of_work(number: int) -> Any:
+    function, items, resumes = _work[-1]
+    with for_another(resumes):
+        return function(items[number])
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.notes import PAST_IDEAL
-from c3sim.evaluation.shares import SAME, SEVERAL, Progress, parts_of, runs_of_kinds
+from c3sim.evaluation.shares import SAME, SEVERAL, Each, Progress, parts_of, runs_of_kinds
 from c3sim.evaluation.strategies.rewrites import baseline, collectives, movable
 from c3sim.evaluation.strategies.table import (
     STRATEGIES,
@@ -173,13 +173,14 @@ def explain(
     progress: Progress | None = None,
     *,
     full: bool = True,
+    each: Each = map,
 ) -> Explanation:
     """Explanation as of :func:`c3sim.evaluation.explanation.explain_run`, of a description too, of
-    which *full* asks for all orders.
+    which *full* asks for all orders, and *each* goes through the runs.
     """
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
-        return explain_described(workload, node, strategy, progress, full=full)
+        return explain_described(workload, node, strategy, progress, full=full, each=each)
     best, pair = best_candidate(strategy, workload, node), whole_of(workload, node, strategy)
     found = explain_run(best, node, strategy, progress, pair=pair)
     said = evaluate_run(workload, node, strategy, stretched=False).notes
@@ -194,10 +195,11 @@ def explain_described(
     progress: Progress | None = None,
     *,
     full: bool = True,
+    each: Each = map,
 ) -> Explanation:
     """Wall time, exposed communication and operator classes, by kind of sharing; tasks, of
     which there are many, are left out. *progress* hears of the runs. *full*: over all orders of the
-    kinds, else by the first and last contribution of each.
+    kinds, else by the first and last contribution of each. *each* goes through the runs.
     """
     node = _chosen_on(node)
     measured = _measured(workload, node, strategy, sides="idle")
@@ -207,7 +209,7 @@ def explain_described(
         every = SHARING if len(shared) < 2 < len(kinds) else kinds  # run by _felt
         return measured.sharing(frozenset(every) - shared)
 
-    runs, matter = runs_of_kinds(run, _figures, kinds, progress, orders=full)
+    runs, matter = runs_of_kinds(run, _figures, kinds, progress, orders=full, each=each)
     parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, kinds, matter)
     none = dict.fromkeys(SHARING, 0.0)
     parts = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 from c3sim.evaluation.effort import effort_of
 from c3sim.evaluation.explanation import figures_of_run
 from c3sim.evaluation.limiter import LEAST, STEP, Limit, Of, better, followed, limits
-from c3sim.evaluation.shares import Progress
+from c3sim.evaluation.shares import Each, Progress
 from c3sim.evaluation.strategies.table import best_workload, strategy_name
 from c3sim.iterations.described import figures_on
 from c3sim.simulation.runs import isolated, run_once
@@ -37,16 +37,18 @@ def limits_of(
     progress: Progress | None = None,
     *,
     full: bool = True,
+    each: Each = map,
 ) -> dict[str, Limit]:
     """Limits of the wall time, exposed communication and each operator class; of up to TASKS
     tasks each, among the others (``task NAME``) and alone (``NAME alone``). Of an iteration, and of
     many tasks, few numbers are moved, and what binds next is looked for of the wall time only; of
-    an iteration if *full*.
+    an iteration if *full*. *each* goes through the runs of one.
     """
     times = _times(workload, node, strategy)
     if isinstance(workload, Described) or len(workload.tasks) > TASKS:
         further = {WALL} if full or not isinstance(workload, Described) else set()
-        return limits(times, node, further, progress, chief=True)
+        each = each if isinstance(workload, Described) else map
+        return limits(times, node, further, progress, chief=True, each=each)
     return limits(times, node, times(node).keys(), progress)
 
 
