@@ -209,6 +209,7 @@ def explain(
     *jobs*: processes for the runs of an iteration; None: as many as cores.
     """
     from c3sim.experiments.jobs import copies
+    from c3sim.experiments.kept import answered
     from c3sim.iterations.described import explain as explain_any
     from c3sim.iterations.limits import limits_of
 
@@ -216,7 +217,9 @@ def explain(
     bar = progress_bar if isinstance(model, Described) else nullcontext
     with heard(progress, bar) as watcher, _file_of_units(model.node if node is None else node):
         each = map if jobs == 1 else copies(jobs)
-        explanation = explain_any(model, target, strategy, watcher, full=full, each=each)
+        causes = partial(explain_any, model, target, strategy, watcher, full=full, each=each)
+        asked = ("causes", model, target, strategy, full)
+        explanation = answered(asked, causes) if isinstance(model, Described) else causes()
         if limits:
             found = limits_of(model, target, strategy, watcher, full=full, each=each)
             explanation = replace(explanation, limits=found)

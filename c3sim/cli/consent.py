@@ -49,12 +49,12 @@ def agreeing(yes: bool) -> Callable[[Effort], None]:
 
 
 def agree_to_run(
-    agree: Callable[[Effort], None], workload: Workload, node: Node, runs: float = 1
+    agree: Callable[[Effort], None], workload: Workload, node: Node, runs: float = 1, jobs: int = 1
 ) -> None:
-    """Asks about so many *runs* of *workload* on *node*."""
+    """Asks about so many *runs* of *workload* on *node*, by *jobs* processes."""
     from c3sim.iterations.effort import effort_of
 
-    agree(effort_of(workload, node).times(runs))
+    agree(effort_of(workload, node).times(runs, jobs))
 
 
 def agree_to_iteration(

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from c3sim.evaluation.differences import Differences
     from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.limiter import Limit
     from c3sim.evaluation.shares import Progress
+    from c3sim.spec.hardware import Node
+    from c3sim.spec.workload import Workload
 
 
 def explain(
@@ -61,14 +64,15 @@ def explain(
     from c3sim.api import prepare
     from c3sim.cli.progress import progress
     from c3sim.experiments.ahead import AheadOfEach
-    from c3sim.experiments.jobs import copies
-    from c3sim.iterations.limits import limits_of, results_behind
-    from c3sim.output.tables.limits import limits_table
+    from c3sim.experiments.jobs import processes
+    from c3sim.iterations.limits import results_behind
     from c3sim.output.tables.run import explain_table
+    from c3sim.spec.iteration import Described
 
     plain, on = prepare(workload, node, changes)
     agree = agreeing(yes)
-    agree_to_run(agree, plain, on, results_behind(plain, full=full))
+    jobs = processes(jobs) if isinstance(plain, Described) else 1
+    agree_to_run(agree, plain, on, results_behind(plain, full=full), jobs)
     how: dict[str, Any] = {"strategy": strategy, "full": full}
     with progress() as tell:
         watcher = AheadOfEach(agree, tell)
@@ -77,18 +81,36 @@ def explain(
         _show(explain_table(found.to_dict()))
     with progress() as tell:
         watcher = AheadOfEach(agree, tell)
-        limits = limits_of(plain, on, progress=watcher, each=copies(jobs), **how)
+        limits = _limits(plain, on, watcher, jobs, **how)
         explanation = replace(found, limits=limits).to_dict()
         given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
         differences = _against(given, explanation, against, agree, watcher, full=full)
     if as_json:
         emit_json(explanation | ({"against": differences.to_dict()} if differences else {}))
         return
+    from c3sim.output.tables.limits import limits_table
+
     _show(limits_table(limits))
     if differences:
         from c3sim.output.tables.differences import differences_table
 
         _show(differences_table(differences))
+
+
+def _limits(
+    plain: Workload, on: Node, watcher: Progress, jobs: int, *, strategy: str, full: bool
+) -> dict[str, Limit]:
+    """What binds each time of *plain*, of a step as an earlier command found it."""
+    from c3sim.experiments.jobs import copies
+    from c3sim.experiments.kept import answered
+    from c3sim.iterations.limits import limits_of
+    from c3sim.spec.iteration import Described
+
+    def found() -> dict[str, Limit]:
+        return limits_of(plain, on, strategy, watcher, full=full, each=copies(jobs))
+
+    asked = ("limits", plain, on, strategy, full)
+    return answered(asked, found) if isinstance(plain, Described) else found()
 
 
 def _show(table: Any) -> None:

@@ -64,17 +64,22 @@ def end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def copies(jobs: int | None = None, most: int = 8) -> Each:
-    """Function that goes through items as ``map`` does, in *jobs* copies of this process, which
-    know all that it knows; left out: as many as cores, *most* at most. Where there are no copies
-    (any system but Linux, and within one), and for one item, it is ``map``.
-    """
+def processes(jobs: int | None, most: int = 8) -> int:
+    """*jobs*; left out: as many as cores, *most* at most; 1 where a process has no copies."""
+    if sys.platform != "linux" or multiprocessing.parent_process() is not None:
+        return 1
     count = Workers(jobs=jobs or -1).count(2)
-    count = count if jobs else min(count, most)
+    return count if jobs else min(count, most)
+
+
+def copies(jobs: int | None = None) -> Each:
+    """Function that goes through items as ``map`` does, in so many :func:`processes`, copies of
+    this one, which know all that it knows. For one item, or one process, it is ``map``.
+    """
+    count = processes(jobs)
 
     def each(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        alone = sys.platform != "linux" or multiprocessing.parent_process() is not None
-        if alone or min(count, len(items)) < 2:
+        if min(count, len(items)) < 2:
             yield from map(function, items)
             return
         _work.append((function, items, goes_on()))

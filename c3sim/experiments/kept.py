@@ -10,7 +10,8 @@ Two things are kept within ``resuming``, in the user's own cache folder:
 - Simulations of a piece that is not done. From LONG seconds on each process writes those that take
   more than WORTH seconds as they come, to a file of its own, named by a hash of the command.
 
-The next start of the same command takes what is there. Work that ends leaves no file.
+The next start of the same command takes what is there. Work that ends leaves no file, but for
+answers that took long and are asked for again, as explanations of steps: they are kept for OLD.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from hashlib import blake2b
 from pathlib import Path
 from time import perf_counter, process_time, time
-from typing import IO, Any
+from typing import IO, Any, TypeVar
+
+from pydantic import BaseModel
 
 HELD = "c3sim: interrupted; {done} pieces of work are kept, the same command goes on"
 BEGUN = "c3sim: interrupted; parts of the first pieces of work are kept, the same command goes on"
@@ -32,8 +35,12 @@ FLUSHED = 0.2  # seconds of simulations that a process which ends at once may lo
 LARGEST = 0.05  # share of the time that writes may take
 LONG = 1.0  # seconds of a command without which its simulations are not worth keeping
 WORTH = 0.005  # seconds of the processor in a simulation; a name and a write take 0.3 ms
+WAITED = 2.0  # seconds for an answer that is worth keeping
 MOST_BYTES = 2**28  # of simulations that one process keeps
 OLD = 30 * 86400.0  # seconds until what nobody went on with is removed
+
+
+Found = TypeVar("Found")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -223,6 +230,31 @@ def kept_calls(work: Any) -> dict[Any, Any]:
     return _now[-1].of(work, ()) if _now else {}
 
 
+def answered(asked: Sequence[object], make: Callable[[], Found]) -> Found:
+    """Result of *make*, which follows from what is *asked* (models, words) and the code alone: as
+    an earlier command found it, or made now, and kept if that takes WAITED. Outside of ``resuming``
+    it is made.
+    """
+    if not _now:
+        return make()
+    texts = [
+        each.model_dump_json() if isinstance(each, BaseModel) else repr(each) for each in asked
+    ]
+    name = blake2b("\0".join((_code(), *texts)).encode(), digest_size=16).hexdigest()
+    path = folder().parent / "answers" / name
+    with suppress(Exception):  # a damaged file costs the work that it has
+        return pickle.loads(path.read_bytes())  # type: ignore[no-any-return]
+    begun = perf_counter()
+    found = make()
+    if perf_counter() - begun > WAITED:
+        with suppress(OSError):
+            _write(path, found)
+            for each in path.parent.glob("*"):
+                if each.stat().st_mtime < time() - OLD:
+                    each.unlink(missing_ok=True)
+    return found
+
+
 def folder() -> Path:
     """The user's own cache folder: what lies there is read back as Python objects."""
     base = os.environ.get("XDG_CACHE_HOME")
@@ -235,7 +267,7 @@ def _code() -> str:
     return code_hash()
 
 
-def _write(path: Path, found: dict[Any, Any]) -> None:
+def _write(path: Path, found: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
     part.write_bytes(pickle.dumps(found))

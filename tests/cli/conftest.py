@@ -20,8 +20,12 @@ def empty(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cli(empty):
+def cli(empty, monkeypatch):
+    """A command; what it answers is not kept, as tests put their own functions in places."""
     from c3sim.cli.app import app
+    from c3sim.experiments import kept
+
+    monkeypatch.setattr(kept, "WAITED", float("inf"))
 
     return lambda *arguments: CliRunner().invoke(app, arguments)
 

@@ -14,6 +14,7 @@ from c3sim.experiments.kept import (
     Interrupted,
     Simulations,
     Works,
+    answered,
     folder,
     for_another,
     resuming,
@@ -65,6 +66,35 @@ def test_only_what_is_missing_runs_again() -> None:
     ran.clear()
     squares(5)
     assert ran == [10, 11, 12, 0, 1, 2, 3, 4]
+
+
+def test_an_answer_that_took_long_is_there_for_the_next_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is of what was asked, and of the code; a damaged file is made anew."""
+    monkeypatch.setattr(kept, "WAITED", 0.0)
+    node = load_hardware("teaching-4").node
+    other = node.model_copy(update={"gpus": 2})
+
+    def asked(on: Node = node, word: str = "causes") -> int:
+        with resuming():
+            return answered((word, on), lambda: square(len(ran) + 1))
+
+    assert asked() == asked() == 1 and ran == [1]
+    assert asked(other) == 4 and asked(word="limits") == 9 and asked() == 1
+    monkeypatch.setattr(kept, "_code", lambda: "other code")
+    assert asked() == 16 and asked() == 16
+    for path in (folder().parent / "answers").iterdir():
+        path.write_bytes(b"damaged")
+    assert asked() == 25
+
+
+def test_an_answer_is_not_kept_where_it_is_quick_or_nobody_goes_on() -> None:
+    for count in range(2):
+        with resuming():
+            answered(["quick"], lambda: square(2))
+        answered(["outside"], lambda: square(3))
+        assert ran == [2, 3] * (count + 1)
 
 
 def test_without_anything_done_nothing_is_kept() -> None:

@@ -143,8 +143,8 @@ def in_place(own: Mapping[str, Any]) -> dict[str, Any]:
     model = base | {"name": f"changed {base['name']}"}
     for name, value in own.items():
         inner = base.get(name)
-        both = isinstance(value, dict) and isinstance(inner, dict)
-        model[name] = {**inner, **value} if both else value
+        whole = isinstance(value, dict) and isinstance(inner, dict)
+        model[name] = {**(inner or {}), **value} if whole else value
     return {name: value for name, value in model.items() if name != "like" and value is not None}
 
 
