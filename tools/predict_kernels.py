@@ -22,7 +22,7 @@ import yaml
 
 import c3sim
 from c3sim.iterations.load import Load
-from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.operators import LIST_CHUNK, OperatorSet
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.workload import Workload
@@ -35,6 +35,9 @@ LOOKED_UP = 256.0
 #: Loads in whose time the last workgroup of a sum of all numbers counts, reads what the others left
 #: and exchanges it within itself: sums of 2 to 64 MiB, validation/data/kernels/h100-kernels, h200.
 SUM_LOADS = 5
+#: Numbers that a workgroup of a kernel over lists loads at once, before it loads the next ones:
+#: four for each of 512 threads (PyTorch: MultiTensorApply.cuh, kILP and BLOCK_SIZE).
+LIST_STEP = 2048
 #: Tensors that it reads and writes.
 MOVED = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}
 #: Of each row what tells it from others.
@@ -119,10 +122,13 @@ PARTS: dict[str, Callable[[OperatorSet, dict[str, Any]], list[Op]]] = {
 def _lists(o: OperatorSet, name: str, n: float) -> Op:
     read, written = {"adamw-fused": (8, 6), "foreach-copy": (2, 2), "foreach-add": (4, 2)}[name]
     op = o.over_lists("l", n, read, written)
-    if name != "foreach-copy":
+    if name == "adamw-fused":
         return op
     one = o.over_lists("l", n / op.launches, read, written).task  # as others come in between
-    return replace(op, task=one.model_copy(update={"repeat": op.launches}))
+    chain = {"dependent_loads": 1 + LIST_CHUNK // LIST_STEP, "repeat": op.launches}
+    return replace(
+        op, task=one.model_copy(update={**chain, "stream_efficiency": o.parts.contiguous})
+    )
 
 
 def _elementwise(o: OperatorSet, name: str, n: float) -> Op:

@@ -172,7 +172,7 @@ class OperatorSet:
         places, parts = sequences * kv_heads, self.parts
         task = Kernel(
             **self._of_attention,
-            **room_of_one(parts, key),
+            **room_of_one(self.gpu, parts, key),
             read=places * seen * key + queries,
             written=queries,
             flops=flops,
@@ -370,12 +370,13 @@ class OperatorSet:
         written: float,
         *,
         backward: bool = False,
+        log: bool = False,
     ) -> Op:
-        """Softmax over *rows* of *width* numbers of *element* bytes: so many tensors of them *read*
+        """Softmax (*log*: of 16 bit, its logarithm) over *rows* of *width* numbers of *element* bytes: so many tensors of them *read*
         and *written* (softmax_kernels.py).
         """
         parts, size, row = self.parts, rows * width * element, width * element
-        kernel = row_kernel(parts, width, element, backward=backward)
+        kernel = row_kernel(parts, width, element, backward=backward, log=log)
         moved: dict[str, Any] = {"read": read * size, "written": written * size}
         if kernel.again:
             share = kernel.per_unit(self.gpu.compute_units)

@@ -18,7 +18,7 @@ grids, threads and registers as a profiler shows them of 432 calls of PyTorch 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from c3sim.spec.hardware import ComputeUnits
@@ -34,11 +34,16 @@ OF_A_WARP, OF_A_WARP_BACKWARD, LANES, ROWS_OF_WARPS = 2048, 1024, 32, 4
 ROW_THREADS, KEPT_BY_A_THREAD, KEPT = 1024, 9, 48 << 10
 #: Threads for a row, backward.
 BACKWARD_THREADS = 512
-#: Numbers that a lane or a thread keeps at most, and its registers: of a warp's row forward and
-#: backward, of a workgroup's row. Beyond the first entry a lane is wide.
+#: Numbers of a row of which a lane keeps so few that log-softmax is quicker.
+OF_A_NARROW_LANE = 16
+#: Numbers that a lane or a thread keeps at most, and its registers: of a warp's row forward,
+#: backward and forward of log-softmax, of a workgroup's row. Beyond the first entry of the two
+#: tables without a logarithm a lane is wide.
 OF_A_LANE = ((32, 48), (64, 80))
 OF_A_LANE_BACKWARD = ((16, 55), (32, 96))
+OF_A_LANE_LOG = ((8, 32), (OF_A_NARROW_LANE, 40), (32, 72), (64, 128))
 OF_A_THREAD = ((6, 32), (KEPT_BY_A_THREAD, 40))
+OF_A_THREAD_LOG = ((7, 32), (KEPT_BY_A_THREAD, 38))
 #: Registers of a thread that keeps nothing; of one that goes over a long row backward.
 FEW, FEW_BACKWARD = 32, 40
 
@@ -64,8 +69,26 @@ class RowKernel:
         return max(1, plain_claim(units, self.threads, self.registers, self.lds).fitting(units))
 
 
-def row_kernel(parts: Operators, width: int, element: float, *, backward: bool) -> RowKernel:
-    """The kernel for rows of *width* numbers of *element* bytes."""
+def row_kernel(
+    parts: Operators, width: int, element: float, *, backward: bool, log: bool = False
+) -> RowKernel:
+    """The kernel for rows of *width* numbers of *element* bytes; *log*: of log-softmax in 16 bit.
+    Backward it takes what softmax does, and in 4 bytes forward as well, within 10 %.
+    """
+    kernel = _row_kernel(parts, width, element, backward=backward)
+    if not log or backward:
+        return kernel
+    part, registers = parts.softmax_kernels.log_part, kernel.registers
+    numbers, kept = _of_a_lane(width), ceil(width / ROW_THREADS)
+    if width <= OF_A_WARP:
+        part = part if numbers <= OF_A_NARROW_LANE else 1.0
+        registers = _registers(OF_A_LANE_LOG, numbers)
+    elif kept <= KEPT_BY_A_THREAD:
+        registers = _registers(OF_A_THREAD_LOG, kept)
+    return replace(kernel, flops=part * kernel.flops, registers=registers)
+
+
+def _row_kernel(parts: Operators, width: int, element: float, *, backward: bool) -> RowKernel:
     if width <= (OF_A_WARP_BACKWARD if backward else OF_A_WARP):
         return _of_a_warp(parts, width, backward)
     row, cost = width * element, parts.softmax_kernels
@@ -94,10 +117,15 @@ def _of_a_warp(parts: Operators, width: int, backward: bool) -> RowKernel:
     if backward:
         table = OF_A_LANE_BACKWARD
         narrow, wide = cost.lane_backward_flops, cost.wide_lane_backward_flops
-    numbers = (1 << (width - 1).bit_length()) // LANES
+    numbers = _of_a_lane(width)
     flops = narrow if numbers <= table[0][0] else wide
     threads = ROWS_OF_WARPS * LANES
     return RowKernel(width * flops, threads, _registers(table, numbers), rows=ROWS_OF_WARPS)
+
+
+def _of_a_lane(width: int) -> int:
+    """Numbers of a row that each lane of a warp keeps."""
+    return (1 << (width - 1).bit_length()) // LANES
 
 
 def _registers(table: tuple[tuple[int, int], ...], numbers: int) -> int:

@@ -55,6 +55,27 @@ class Way:
         return min(both, self.most * memory)
 
 
+@dataclass(frozen=True, slots=True)
+class Company:
+    """What workgroups of other kernels ask of a unit's port: bytes of *loads* under way, bytes
+    *stored* in the time of these, and their *waves*.
+    """
+
+    loads: float = 0.0
+    stored: float = 0.0
+    waves: float = 0.0
+
+    def beside(self, other: Company, times: float) -> Company:
+        """Both together, the *other* so many *times*."""
+        return Company(
+            self.loads + times * other.loads,
+            self.stored + times * other.stored,
+            self.waves + times * other.waves,
+        )
+
+
+NOBODY = Company()
+
 #: Bytes that a load takes a line of, where nobody says (CUDA C++ Programming Guide).
 LINE = 128.0
 
@@ -81,23 +102,37 @@ def way_of_loads(units: ComputeUnits, loads: float) -> Way:
     return Way(waiting, units.l2_bandwidth, softness=port.exponent)
 
 
-def way(units: ComputeUnits, loads: float, stored: float, asked: float = 0.0) -> Way:
+def lines_beside(lines: float, asked: float, waves: float, company: Company) -> tuple[float, float]:
+    """Bytes of *lines* that a kernel which has *asked* for so many by its *waves* and its *company*
+    have: all that they ask for, or of too few each as many as it has waves that wait for one.
+    """
+    if asked + company.loads <= lines:
+        return asked, company.loads
+    own = min(asked, max(lines * waves / (waves + company.waves), lines - company.loads))
+    return own, min(company.loads, lines - own)
+
+
+def way(
+    units: ComputeUnits, loads: float, stored: float, asked: float = 0.0, company: Company = NOBODY
+) -> Way:
     """The way of a unit with *loads* bytes under way of those that its threads have *asked* for;
-    *stored*: bytes stored for each byte loaded, of a kernel that loads nothing infinite.
+    *stored*: bytes stored for each byte loaded, of a kernel that loads nothing infinite. What its
+    *company* loads and stores passes as well, both ways.
     """
     port = units.port
     assert port is not None
     if stored == inf:
         return Way(inf, port.store_bandwidth)
     latency = port.under_way / units.read_bandwidth
-    through = loads / units.l2_bandwidth
+    through = (loads + company.loads) / units.l2_bandwidth
     p = port.exponent
     least = max(latency, through)
     turn = least * ((latency / least) ** p + (through / least) ** p) ** (1.0 / p)
     moved = (1.0 + stored) * loads
     if not stored:
         return Way(moved / turn)
-    out = loads * stored / port.store_bandwidth + loads / LINE
+    out = (loads * stored + company.stored) / port.store_bandwidth
+    out += (loads + company.loads) / LINE
     if asked > loads:
         return Way(soft_minimum(moved / turn, moved / out, port.both_ways))
     return Way(moved / turn, moved / out, softness=port.both_ways)

@@ -271,6 +271,9 @@ class SoftmaxKernels(Hardware):
     """forward, of a row that the registers of a workgroup keep"""
     backward_flops: Factor = 0.0
     """backward, of a longer row"""
+    log_part: Factor = 1.0
+    """of a row that a workgroup has, and of one of which a lane keeps at most 16 numbers: what
+    log-softmax, which has one exponential less, takes of it forward"""
 
 
 class Operators(Hardware):

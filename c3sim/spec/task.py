@@ -229,6 +229,9 @@ class Kernel(AtOwners):
     """workgroups that share a compute unit; left out: as many as have room with their *threads*"""
     lds: Moved | None = None
     """LDS of a workgroup; left out: an equal part with *per_unit*, none without"""
+    set_aside: Moved | None = None
+    """LDS of a compute unit that it asks for, whatever its workgroups need of it; others have no
+    lines of L1 there"""
     threads: Count = 512
     """of a workgroup, where *per_unit* is left out"""
     registers: Count = 64
@@ -282,6 +285,12 @@ class Kernel(AtOwners):
     def through_caches(self) -> bool:
         """True if caches decide what reaches memory."""
         return bool(self.accesses or self.served)
+
+    @property
+    def loaded_again(self) -> float:
+        """Bytes of accesses that it loads, each once."""
+        again = sum(access.bytes for access in self.accesses if not access.stores)
+        return again + (self.served[-1].read if self.served else 0.0)
 
     @property
     def stored(self) -> float:

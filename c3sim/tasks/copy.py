@@ -15,7 +15,7 @@ from c3sim.models.unit_port import Way
 from c3sim.processes.dma.commands import copy_step
 from c3sim.processes.dma.copies import HOST, DmaCopy, engine_for, host_engine_for, local_engine_for
 from c3sim.processes.dma.engines import Step
-from c3sim.processes.kernels.kernel import KernelSpec, TileCost
+from c3sim.processes.kernels.kernel import Beside, KernelSpec, TileCost
 from c3sim.processes.kernels.residency import GridShape
 from c3sim.processes.nics import NicQueue, copy_transfer
 from c3sim.processes.plan import Context, Planned, Scene, Turn
@@ -227,12 +227,13 @@ def copy_kernel(node: Node, gpu: int, task: Copy, workgroups: int) -> KernelSpec
     traffic = _copy_traffic(node, gpu, task, part)
 
     claim = plain_claim(units, task.threads)
+    if local:
+        claim = replace(claim, loads=task.threads * task.loads, stored=1.0)
 
-    def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
+    def cost(per_unit: float, concurrent: int, beside: Beside) -> TileCost:
         way = Way(own / port_share(units, per_unit, own))
         if local and units.port is not None:
-            asked = task.threads * task.loads
-            way = way_of(spec, asked, claim.lds, per_unit, concurrent, kept, 1.0)
+            way = way_of(spec, claim, per_unit, concurrent, beside)
         moved = (2 if local else 1) * part / spec.clock.maximum
         return TileCost(_CopyRate(way, moved, most), traffic)
 

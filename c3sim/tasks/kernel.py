@@ -22,7 +22,7 @@ A given time has been measured with the kernel's own load on memory, so only tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from typing import Any, ClassVar
 
 from c3sim.machine.state import GpuState
@@ -45,13 +45,30 @@ def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
     """Room that a workgroup needs: an equal part of a unit where *per_unit* is given."""
     if task.per_unit is None:
         plain = plain_claim(units, task.threads, task.registers)
-        return plain if task.lds is None else replace(plain, lds=task.lds)
+        lds = plain.lds if task.lds is None else task.lds
+        return replace(plain, lds=lds, set_aside=task.set_aside or 0.0)
     share = task.per_unit
     return Claim(
         lds=units.lds // share if task.lds is None else task.lds,  # whole: parts add up
         registers=units.registers // share,
         waves=max(1, units.waves // share),
     )
+
+
+def asking(task: Kernel, room: Claim, units: ComputeUnits) -> Claim:
+    """*room* with what a workgroup asks of its unit's port: *loads* where they are said, else its
+    part of what its requests are against those of a stream. (Waves that wait for each other load
+    only part of the time; nobody measured which.)
+    """
+    read, written = task.read + task.loaded_again, task.stored
+    if units.port is None or task.hits != "hbm" or not read + written:
+        return room
+    under_way = task.loads
+    if under_way is None and _by_steps(task):
+        return room
+    if under_way is None:
+        under_way = task.stream_efficiency * units.port.under_way / max(1, room.fitting(units))
+    return replace(room, loads=under_way, stored=written / read if read else inf)
 
 
 def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:
@@ -157,7 +174,7 @@ def any_kernel(
 ) -> KernelSpec:
     """The kernel of *task*, called *name*, on GPU *of_gpu*."""
     gpu = context.node.gpu
-    claim = claim_of(task, gpu.compute_units)
+    claim = asking(task, claim_of(task, gpu.compute_units), gpu.compute_units)
     residents = claim.fitting(gpu.compute_units)
     tiles = max(workgroups, task.tiles or 0)
     plain = _Part.of(task, gpu, tiles, _away(task, context.node))

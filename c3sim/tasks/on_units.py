@@ -12,8 +12,8 @@ from c3sim.models.cache_lines import insertion_parts
 from c3sim.models.cache_policy import share_of_policy
 from c3sim.models.stores import flag_latency
 from c3sim.models.tile_order import Groups, groups_of, share_behind
-from c3sim.models.unit_port import Way, under_way, way
-from c3sim.processes.kernels.kernel import CostBeside, Kernel, KernelSpec
+from c3sim.models.unit_port import Company, Way, lines_beside, under_way, way
+from c3sim.processes.kernels.kernel import ALONE, Beside, CostBeside, Kernel, KernelSpec
 from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene, Turn
 from c3sim.processes.signals import Callback
@@ -176,18 +176,21 @@ def port_share(units: ComputeUnits, per_unit: float, own: float) -> float:
     return max(1.0, per_unit * own / max(own, units.l2_bandwidth))
 
 
-def way_of(
-    gpu: Gpu, asked: float, lds: float, per_unit: float, concurrent: int, kept: float, stored: float
-) -> Way:
-    """The way over memory of a workgroup of a stream, beside its like: *concurrent*, *per_unit* on
-    each unit. It asks for *asked* bytes of loads at once and claims *lds*; another grid keeps
-    *kept* of it. *stored*: bytes for each byte loaded.
+def way_of(gpu: Gpu, claim: Claim, per_unit: float, concurrent: int, beside: Beside) -> Way:
+    """The way over memory of a workgroup of a stream with *claim*, beside its like: *concurrent*,
+    *per_unit* on each unit, and *beside* others.
     """
     units = gpu.compute_units
     if units.port is None:
         return Way(units.read_bandwidth / port_share(units, per_unit, units.read_bandwidth))
-    loads = under_way(gpu, asked * per_unit, max(kept, lds * per_unit))
-    of_unit, each = way(units, loads, stored, asked * per_unit), gpu.compute_unit_count / concurrent
+    asked, stored, company = claim.loads * per_unit, claim.stored, beside.company
+    claimed = max(beside.lds, claim.lds * per_unit)
+    lines = under_way(gpu, asked + company.loads, claimed)
+    loads, others = lines_beside(lines, asked, claim.waves * per_unit, company)
+    part = others / company.loads if company.loads else 0.0
+    company = Company(others, part * company.stored)
+    of_unit = way(units, loads, stored, asked, company)
+    each = gpu.compute_unit_count / concurrent
     most = units.read_bandwidth * each
     if stored == inf:
         return Way(inf, min(of_unit.out / per_unit, most))
@@ -203,7 +206,7 @@ def one_per_tile(
         schedule="one_per_tile",
         claim=claim,
         residents=claim.fitting(units),
-        cost=lambda per_unit, concurrent: cost(per_unit, concurrent, 0.0),
+        cost=lambda per_unit, concurrent: cost(per_unit, concurrent, ALONE),
         beside=cost,
     )
 

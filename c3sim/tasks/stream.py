@@ -11,7 +11,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts, released_of
 from c3sim.models.cache_policy import found_again, last_policy, room, share_of_policy
 from c3sim.models.unit_port import Way
-from c3sim.processes.kernels.kernel import KernelSpec, TileCost
+from c3sim.processes.kernels.kernel import Beside, KernelSpec, TileCost
 from c3sim.processes.kernels.residency import Claim
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import ComputeUnits, Gpu, Node
@@ -100,12 +100,10 @@ def stream_kernel(
     at the CU's L2 rate, the rest at the rate at which it reads memory.
     """
     spec, units = context.node.gpu, context.node.gpu.compute_units
-    claim, asked = claim_of(task, units), task.threads * task.loads
-    read, written = ARRAYS[task.pattern]
-    stored = written / read if read else inf
+    claim = claim_of(task, units)
 
-    def cost(per_unit: float, concurrent: int, kept: float) -> TileCost:
-        way = way_of(spec, asked, claim.lds, per_unit, concurrent, kept, stored)
+    def cost(per_unit: float, concurrent: int, beside: Beside) -> TileCost:
+        way = way_of(spec, claim, per_unit, concurrent, beside)
         served = served_passes(context, name, gpu, task, concurrent, per_unit)
         return _pass_cost(spec, task, workgroups, per_unit, way, served)
 
@@ -177,7 +175,10 @@ def claim_of(task: StreamKernel, units: ComputeUnits) -> Claim:
     lds = task.lds
     if lds is None:
         lds = units.lds if task.workgroups else 0.0
-    return plain_claim(units, task.threads, task.registers, max(1.0, lds))
+    read, written = ARRAYS[task.pattern]
+    room = plain_claim(units, task.threads, task.registers, max(1.0, lds))
+    stored = written / read if read else inf
+    return replace(room, loads=task.threads * task.loads, stored=stored)
 
 
 @dataclass(slots=True)

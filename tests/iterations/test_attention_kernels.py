@@ -39,10 +39,10 @@ def test_threads_and_registers_drawn_apart_fit_a_unit_together() -> None:
 def test_one_token_has_blocks_of_keys_and_values_under_way() -> None:
     """128 keys of 128 numbers of 16 bit, and as many values."""
     assert H200.operators and MI300X.operators
-    said = room_of_one(H200.operators, 512.0)
+    said = room_of_one(H200, H200.operators, 512.0)
     assert said["loads"] == 64 * 1024
     assert (said["threads"], said["registers"], said["lds"]) == (128, 184, 87360)
-    assert room_of_one(MI300X.operators, 512.0) == {}
+    assert room_of_one(MI300X, MI300X.operators, 512.0) == {}
 
 
 def test_short_sequences_reach_less_of_the_peak() -> None:

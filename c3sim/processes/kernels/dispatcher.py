@@ -27,6 +27,7 @@ from functools import cache
 from heapq import heappop, heappush
 
 from c3sim.models.dispatch import RULES
+from c3sim.models.unit_port import NOBODY, Company
 from c3sim.processes.kernels.dealing import EngineTurns, engine_groups
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
 from c3sim.processes.kernels.waiting import Waiting
@@ -71,7 +72,9 @@ class Batch:
 @dataclass(slots=True, eq=False)
 class Grid:
     """A launched kernel. *placed(batch)*: it has room; *cut()*: shorten long batches, None where it
-    never has any. *foldable*: it has them of the dispatcher alone.
+    never has any. *foldable*: it has them of the dispatcher alone. *joined()*: others have
+    come to its units, or left them; None where that is nothing to it. *short*: many of its
+    workgroups end while one is launched, so what waited for them spreads.
     """
 
     name: str
@@ -81,6 +84,8 @@ class Grid:
     foldable: bool
     placed: Callable[[Batch], None]
     cut: Callable[[], None] | None
+    joined: Callable[[], None] | None = None
+    short: bool = False
     turns: list[EngineTurns] = field(default_factory=list)  # of each group of engines
     number: int = -1  # for the residency, once it has room
     pointer: int = 0  # places of each die's order dispatched
@@ -135,6 +140,8 @@ class Dispatcher:
         self._copies: Counter[Claim] = Counter()  # most grids at once with this claim
         self._free: dict[Claim, list[int]] = {}  # numbers of those that have ended
         self._fills = 0
+        self._sharing: dict[Grid, None] = {}  # resident ones whose rate is that beside others
+        self._told = True  # of all that have come and gone
 
     def places(self, shape: GridShape, residents: int) -> int:
         """Workgroups of a grid of *shape* that run at once with the units of its mask to itself,
@@ -183,6 +190,28 @@ class Dispatcher:
         with_it = self.residency.units_with
         return sum([g.multiplicity * with_it(g, grid.number) for g in self.groups])
 
+    def company(self, grid: Grid) -> Company:
+        """What others ask of the port of a unit with *grid*, in the mean."""
+        units, found = self.units(grid), NOBODY
+        for group in self.groups:
+            here = self.residency.company(group, grid.number)
+            found = found.beside(here, group.multiplicity / units)
+        return found
+
+    def _tell(self) -> None:
+        """Tell those that share units, once all that comes and goes at this instant has."""
+        if not (self._sharing and self._told):
+            return
+        self._told = False
+
+        def tell() -> None:
+            self._told = True
+            for grid in list(self._sharing):
+                if grid.joined is not None and grid.resident:
+                    grid.joined()
+
+        self.at_once(tell)
+
     def cut_back(self, grid: Grid, batch: Batch, rounds: int) -> None:
         """*batch* keeps its first *rounds* rounds; the others will be dispatched again, later."""
         dropped = batch.rounds - rounds
@@ -210,13 +239,16 @@ class Dispatcher:
             self.residency.vacate(group, grid.number, grid.shape.cluster, count)
         if not grid.resident:
             self._long.pop(grid, None)
+            self._sharing.pop(grid, None)
+        self._tell()
         self._cut_others(grid)  # they may use the room now
         self.fill(behind=grid)
 
     def retire(self, grid: Grid) -> None:
         """*grid* has ended."""
         self._give_back_number(grid)
-        del grid.placed, grid.cut  # of its kernel: no circle is left for the garbage collector
+        # calls of its kernel: no circle is left for the garbage collector
+        del grid.placed, grid.cut, grid.joined
 
     def fill(self, behind: Grid | None = None) -> None:
         """Place what has room, grid by grid; *behind*: whose workgroups have ended."""
@@ -232,7 +264,7 @@ class Dispatcher:
         """Workgroups of *grid* that have room on a unit where all but one of those of another grid,
         *behind* which they waited, still are.
         """
-        if behind is None or grid is behind:
+        if behind is None or grid is behind or (behind.short and not self.waits(behind)):
             return 1
         unit, claim = self.residency.unit, behind.claim
         others = max(0, claim.within(unit.lds, unit.registers, unit.waves) - 1)
@@ -268,7 +300,7 @@ class Dispatcher:
         if behind is None or behind is grid:
             return kept
         unit, claim = self.residency.unit, behind.claim
-        return max(kept, claim.lds * claim.within(unit.lds, unit.registers, unit.waves))
+        return max(kept, claim.keeps(claim.within(unit.lds, unit.registers, unit.waves)))
 
     def _advance(self, grid: Grid, behind: Grid | None) -> None:
         """Dispatch *grid* along its order as far as there is room, *behind* workgroups that ended,
@@ -309,6 +341,9 @@ class Dispatcher:
         if grid.cut and (batch.rounds > 1 or not grid.foldable):
             self._long[grid] = None
         self._sort_in(grid)
+        if grid.joined:
+            self._sharing[grid] = None
+        self._tell()
         grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:

@@ -24,6 +24,7 @@ from math import ceil
 from c3sim.engine.flow import Flow
 from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
+from c3sim.models.unit_port import NOBODY, Company
 from c3sim.processes.kernels.dispatcher import Batch, Grid
 from c3sim.processes.kernels.residency import Claim, EngineGroup
 from c3sim.processes.plan import Context
@@ -39,8 +40,19 @@ class TileCost:
 
 #: Cost of a tile with so many workgroups of the kernel on its compute unit, and on the GPU.
 CostOfTile = Callable[[float, int], TileCost]
-#: The same; third, where it matters, the LDS of the unit that another grid keeps.
-CostBeside = Callable[[float, int, float], TileCost]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What other grids have of a unit: *lds* that they keep, and what they ask of its port."""
+
+    lds: float = 0.0
+    company: Company = NOBODY
+
+
+ALONE = Beside()
+#: The same; third, where it matters, what others have of the unit.
+CostBeside = Callable[[float, int, Beside], TileCost]
 #: The same of tiles whose results go elsewhere than others'; third, of how many that now run.
 CostOfPart = Callable[[float, int, int], TileCost]
 #: Calls back once this share of the tiles that a kernel waits for has finished.
@@ -56,7 +68,7 @@ class KernelSpec:
     claim: Claim
     residents: int  # workgroups that share a compute unit
     cost: CostOfTile
-    beside: CostBeside | None = None  # where others keep LDS of its units, left out: the same
+    beside: CostBeside | None = None  # where others are on its units, left out: the same
     setup: float = 0.0  # s before the grid is launched
     closing: float = 0.0  # s behind the last workgroup until its result is there
     fault: float = 0.0  # s from the first workgroup's start until their parameters are there
@@ -83,6 +95,7 @@ class Cohort:
 
     __slots__ = (
         "batch",
+        "company",
         "cost",
         "count",
         "exact",
@@ -110,6 +123,7 @@ class Cohort:
         self.cost, self.later, self.exact, self.listed = cost, later, exact, listed
         self.flow: Flow | None = None
         self.left = 0  # pieces to do behind the one in progress
+        self.company = NOBODY  # on its units, as its rate has it
 
     def only(self, parts: Parts, count: int) -> Cohort:
         """Cohort of *parts*, *count* workgroups in all, behind the rounds in progress."""
@@ -138,6 +152,8 @@ def split(parts: Parts, wanted: int, total: int) -> tuple[Parts, Parts]:
 
 #: Schedules whose workgroups take further tiles from a pool.
 POOLED = ("work_stealing", "dynamic_persistent")
+#: Rounds of a kernel of many short workgroups.
+MANY = 16
 #: Relative: progress this close to a whole number of rounds is whole.
 ROUNDING = 1e-9
 
@@ -180,7 +196,11 @@ class Kernel:
         ahead = ahead and (self.dispatcher.in_order or spec.fold_any_order)
         calls = self._placed, self._cut if ahead or spec.schedule in POOLED else None
         self.grid = Grid(task, self.shape, spec.claim, planned.priority, ahead, *calls)
+        if spec.beside is not None and spec.claim.loads:
+            self.grid.joined = self._joined
+        self.grid.short = spec.fold_any_order and spec.schedule == "one_per_tile"
         self.concurrent = max(1, self.dispatcher.places(self.shape, spec.residents))
+        self.grid.short &= spec.tiles >= MANY * self.concurrent
         self.most, self.per_unit, self.all_units = self._idle()
 
     def launch(self) -> None:
@@ -306,10 +326,11 @@ class Kernel:
         cohort.left = self.spec.pieces - 1
         self._run_piece(cohort)
 
-    def _run_piece(self, cohort: Cohort) -> None:
+    def _run_piece(self, cohort: Cohort, left: float | None = None) -> None:
+        """The piece in progress, or what is *left* of it."""
         running = min(self.concurrent, sum(other.count for other in self.active))
         if cohort.listed is None:
-            per_unit = self._sharing(running)
+            per_unit = self._sharing(running, cohort.batch)
             cost = self._cost(cohort, per_unit, running)
             if cohort.later and cohort.cost is None:
                 cohort.listed = cost, per_unit
@@ -322,12 +343,19 @@ class Kernel:
             compute_units=cohort.count / per_unit,
             share=min(1.0, cohort.count / self.concurrent),
         )
-        work = cohort.rounds / self.spec.pieces
+        work = cohort.rounds / self.spec.pieces if left is None else left
         cohort.flow = self.context.machine.flow(
             self.task, asked, work, lambda _flow: self._complete(cohort)
         )
 
-    def _sharing(self, running: int) -> float:
+    def _joined(self) -> None:
+        """Others came to its units, or left them: go on at the rate that is left."""
+        company = self.dispatcher.company(self.grid)
+        for cohort in self.active:
+            if cohort.flow is not None and cohort.company != company:
+                self._run_piece(cohort, self.context.fluid.stop(cohort.flow))
+
+    def _sharing(self, running: int, batch: Batch | None) -> float:
         """Workgroups of the kernel that share what a compute unit has, with *running* of them.
 
         As many as on an idle GPU, where they spread over all units; more by as much as there are
@@ -336,6 +364,8 @@ class Kernel:
         usual = min(self.per_unit, max(1, ceil(self.per_unit * running / self.most)))
         resident = self.grid.resident
         here = resident / max(1, self.dispatcher.units(self.grid))
+        if self.spec.beside is not None and batch is not None and batch.units:
+            here = batch.workgroups / batch.units
         if here <= 1.0:
             return usual
         spread = running / min(running, self.all_units)
@@ -344,8 +374,9 @@ class Kernel:
     def _cost(self, cohort: Cohort, per_unit: float, running: int) -> TileCost:
         if cohort.cost is None:
             batch, beside = cohort.batch, self.spec.beside
-            if beside is not None and batch is not None and batch.kept:
-                return beside(per_unit, max(1, running), batch.kept)
+            if beside is not None and batch is not None:
+                cohort.company = self.dispatcher.company(self.grid)
+                return beside(per_unit, max(1, running), Beside(batch.kept, cohort.company))
             return self.spec.cost(per_unit, max(1, running))
         alike = sum(other.count for other in self.active if other.cost is cohort.cost)
         return cohort.cost(per_unit, running, alike)
@@ -356,6 +387,7 @@ class Kernel:
             self._run_piece(cohort)
             return
         del self.active[cohort]
+        cohort.flow = None
         posting = self.progressed(cohort.count * cohort.rounds)
         if not posting:
             self._go_on(cohort)

@@ -11,7 +11,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
+from math import inf
 
+from c3sim.models.unit_port import NOBODY, Company
 from c3sim.processes.kernels.dealing import EngineTurns, Kind, Mask, take_equally, take_from_fullest
 from c3sim.spec.hardware import ComputeUnits
 
@@ -30,11 +32,21 @@ class GridShape:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Resources of a compute unit that one workgroup needs."""
+    """Resources of a compute unit that one workgroup needs, and what it asks of the unit's port:
+    bytes of *loads* under way, and bytes that it stores for each of them; one that loads nothing
+    infinite, and *loads* are its stores.
+    """
 
     lds: float
     registers: int
     waves: int
+    loads: float = 0.0
+    stored: float = 0.0
+    set_aside: float = 0.0  # LDS of a unit that is, if that is more than its workgroups need
+
+    def keeps(self, count: int) -> float:
+        """LDS of a unit that *count* workgroups leave to nobody's lines."""
+        return max(self.lds * count, self.set_aside)
 
     def fitting(self, unit: ComputeUnits) -> int:
         """Workgroups of this claim that an empty compute unit has room for."""
@@ -95,6 +107,7 @@ class Residency:
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
         self._with: dict[tuple[int, int], int] = {}
         self._lds: dict[tuple[int, int], float] = {}
+        self._company: dict[tuple[int, int], Company] = {}
 
     def number(self, claim: Claim, copies: int) -> int:
         """The number of a grid with *claim* where there are *copies* with it already."""
@@ -128,7 +141,8 @@ class Residency:
 
     def _forget(self) -> None:
         """Forget all states; groups that hold one go on under the name it had."""
-        for memory in (self._states, self._moves, self._rooms, self._with, self._lds, self._fits):
+        by_state = self._moves, self._rooms, self._with, self._lds, self._company, self._fits
+        for memory in (self._states, *by_state):
             memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
@@ -148,16 +162,38 @@ class Residency:
         return found
 
     def lds_beside(self, group: EngineGroup, number: int) -> float:
-        """LDS that other grids have of one engine's units that have workgroups of grid *number*."""
+        """LDS that other grids set aside on one engine's units with workgroups of grid *number*."""
         key = (self._state(group), number)
         if key not in self._lds:
             claims, beside = self.claims, 0.0
             for (_, residents), count in group.units.items():
                 if _count(residents, number):
-                    lds = [claims[of].lds * each for of, each in residents if of != number]
+                    lds = [claims[of].keeps(each) for of, each in residents if of != number]
                     beside += count * sum(lds)
             self._lds[key] = beside
         return self._lds[key]
+
+    def company(self, group: EngineGroup, number: int) -> Company:
+        """What other grids ask of the ports of one engine's units that have workgroups of grid
+        *number*, all units together.
+        """
+        key = (self._state(group), number)
+        if key not in self._company:
+            found = NOBODY
+            for (_, residents), count in group.units.items():
+                if _count(residents, number):
+                    for of, each in residents:
+                        if of != number:
+                            found = found.beside(self._asked(self.claims[of]), count * each)
+            self._company[key] = found
+        return self._company[key]
+
+    @staticmethod
+    def _asked(claim: Claim) -> Company:
+        if claim.stored == inf:
+            return Company(stored=claim.loads)
+        waves = float(claim.waves) if claim.loads else 0.0
+        return Company(claim.loads, claim.loads * claim.stored, waves)
 
     def _rooms_now(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         rooms = dict[int, int]()
