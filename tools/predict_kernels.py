@@ -75,8 +75,10 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
         return [o.normalisation_backward("n", rows, width, 0)[0]]
     if name == "log-softmax-fp32":
         return [o.softmax("s", rows, width)]
-    if name == "softmax":
-        return [o.over_rows("s", rows, width, 2, 1, 1)]
+    if name in ("softmax", "log-softmax"):
+        return [o.over_rows("s", rows, width, 2, 1, 1, log=name == "log-softmax")]
+    if name in ("softmax-input", "log-softmax-input"):
+        return [o.over_rows("s", rows, width, 2, 2, 1, backward=True)]
     if name == "embedding":
         return [o.gather("g", rows, width)]
     if name == "column-sum":

@@ -372,7 +372,8 @@ class OperatorSet:
         backward: bool = False,
         log: bool = False,
     ) -> Op:
-        """Softmax (*log*: of 16 bit, its logarithm) over *rows* of *width* numbers of *element* bytes: so many tensors of them *read*
+        """Softmax over *rows* of *width* numbers of *element* bytes (*log*: of 2, log-softmax): so
+        many tensors of them *read*
         and *written* (softmax_kernels.py).
         """
         parts, size, row = self.parts, rows * width * element, width * element

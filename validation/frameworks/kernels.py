@@ -134,6 +134,25 @@ def softmax(rows: int, width: int) -> Call:
     return lambda: F.softmax(x, -1)
 
 
+def log_softmax_16(rows: int, width: int) -> Call:
+    x = numbers(rows, width)
+    return lambda: F.log_softmax(x, -1)
+
+
+def softmax_input(rows: int, width: int) -> Call:
+    """Gradient of a softmax's input."""
+    y, g = F.softmax(numbers(rows, width), -1), numbers(rows, width)
+    step = torch.ops.aten._softmax_backward_data
+    return lambda: step(g, y, -1, y.dtype)
+
+
+def log_softmax_input(rows: int, width: int) -> Call:
+    """Gradient of a log-softmax's input."""
+    y, g = F.log_softmax(numbers(rows, width), -1), numbers(rows, width)
+    step = torch.ops.aten._log_softmax_backward_data
+    return lambda: step(g, y, -1, y.dtype)
+
+
 def gathered(rows: int, width: int) -> Call:
     table = numbers(65536, width)
     index = torch.randint(0, 65536, (rows,), device="cuda")
@@ -149,6 +168,11 @@ def column_sum(rows: int, width: int) -> Call:
 OF_ROWS: dict[str, dict[str, tuple[int, Callable[[int, int], Call]]]] = {
     "norms": {"rms-norm": (4, rms), "layer-norm": (4, layer), "layer-norm-input": (6, layer_input)},
     "softmax": {"log-softmax-fp32": (8, log_softmax), "softmax": (4, softmax)},
+    "more_softmax": {
+        "log-softmax": (4, log_softmax_16),
+        "softmax-input": (6, softmax_input),
+        "log-softmax-input": (6, log_softmax_input),
+    },
     "gathered": {"embedding": (4, gathered), "column-sum": (2, column_sum)},
 }
 
@@ -158,7 +182,7 @@ def rows_of_numbers(plan: Plan) -> Iterator[Row]:
     norms = product(plan["norm_widths"], plan["norm_rows"])
     sizes = {**plan, "norms": [(r, w) for w, r in norms if r * w * 2 <= 512 * MIB]}
     for group, operators in OF_ROWS.items():
-        for (rows, width), (name, (moved, make)) in product(sizes[group], operators.items()):
+        for (rows, width), (name, (moved, make)) in product(sizes.get(group, ()), operators.items()):
             about = {"rows": rows, "width": width}
             yield Row(name, about, moved * rows * width, partial(make, rows, width))
 
