@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.models.unit_port import under_way, way, way_of_loads
+from c3sim.models.unit_port import Company, lines_beside, under_way, way, way_of_loads
 from c3sim.spec.reading.loading import load_hardware
 
 KIB = 1024
@@ -66,3 +66,24 @@ def test_isolated_kernels(
     assert loads == min(threads * 64, (256 - lds) * KIB), kind
     rate = way(UNITS, loads, stored).at(1.0) * H200.clock.maximum / 1e9
     assert rate == pytest.approx(measured, rel=0.04), kind
+
+
+def test_company_takes_its_part_of_both_ways() -> None:
+    """Loads of 64 KiB pass the port in 1024 cycles, with as many of others in 2048: (811^4 +
+    2048^4)^(1/4) = 2060. The others' stores go out as well, 2048 cycles and 1024 of requests, with
+    2560 of its own.
+    """
+    others = Company(64 * KIB, 64 * KIB, 32.0)
+    assert way(UNITS, 64 * KIB, 0.0, company=others).at(1.0) == pytest.approx(31.8, rel=3e-3)
+    both = way(UNITS, 64 * KIB, 1.0, company=others)
+    assert both.loads == pytest.approx(2 * 31.8, rel=3e-3)
+    assert both.out == pytest.approx(128 * KIB / (2 * 2048 + 1024))
+
+
+def test_of_too_few_lines_each_has_as_many_as_waves_that_wait() -> None:
+    """Of 36 KiB 32 waves have 32 and four have 4; what one does not ask for is the others'."""
+    few = Company(64 * KIB, 0.0, 4.0)
+    assert lines_beside(36 * KIB, 64 * KIB, 32, few) == (32 * KIB, 4 * KIB)
+    assert lines_beside(128 * KIB, 64 * KIB, 32, few) == (64 * KIB, 64 * KIB)
+    assert lines_beside(36 * KIB, 64 * KIB, 32, Company(2 * KIB, 0.0, 32.0)) == (34 * KIB, 2 * KIB)
+    assert lines_beside(36 * KIB, 8 * KIB, 32, Company(64 * KIB, 0.0, 4.0)) == (8 * KIB, 28 * KIB)

@@ -182,7 +182,9 @@ def rows_of_numbers(plan: Plan) -> Iterator[Row]:
     norms = product(plan["norm_widths"], plan["norm_rows"])
     sizes = {**plan, "norms": [(r, w) for w, r in norms if r * w * 2 <= 512 * MIB]}
     for group, operators in OF_ROWS.items():
-        for (rows, width), (name, (moved, make)) in product(sizes.get(group, ()), operators.items()):
+        for (rows, width), (name, (moved, make)) in product(
+            sizes.get(group, ()), operators.items()
+        ):
             about = {"rows": rows, "width": width}
             yield Row(name, about, moved * rows * width, partial(make, rows, width))
 

@@ -62,6 +62,61 @@ def test_who_began_together_ends_together_and_leaves_a_whole_unit() -> None:
     assert together > 1.5 * apart
 
 
+def test_a_kernel_may_set_aside_more_than_its_workgroups_need() -> None:
+    """Two of 85 KiB leave 60 KiB of lines; behind a kernel that asked for all, two readers on a
+    unit share 29. Measured behind cuDNN's attention of one token: 34 GB/s each.
+    """
+    room = {"kind": "kernel", "threads": 128, "registers": 184, "lds": "87360 B", "time": "40 us"}
+    read = {**READ, "workgroups": 8, "lds": "0 B"}
+    needs = time_of(read, {**room, "workgroups": 264})
+    asks = time_of(read, {**room, "workgroups": 264, "set_aside": "227 KiB"})
+    assert asks / time_of(read) == pytest.approx(2 * 59.3 / 35.7, rel=0.05)
+    assert needs < 0.7 * asks
+
+
+def test_who_waits_for_many_short_workgroups_has_a_unit_each() -> None:
+    """Of 8192 rows, one on a unit, the last ones end at about one time, those of 264 do not.
+    Measured: 144 MiB by 16 workgroups take 205 us behind such a softmax, 208 alone.
+    """
+    read = {**READ, "workgroups": 16, "lds": "0 B"}
+    rows = {"kind": "kernel", "threads": 1024, "registers": 40, "read": "270 MB"}
+    assert time_of(read, {**rows, "workgroups": 8192}) == pytest.approx(time_of(read), rel=0.1)
+    assert time_of(read, {**rows, "workgroups": 264}) > 1.5 * time_of(read)
+
+
+def beside(first: dict[str, Any], second: dict[str, Any]) -> tuple[float, float]:
+    """When both end [s], the second 10 us later."""
+    late = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": "0 B", "time": "10 us"}
+    tasks = {"late": {**late, "stream": "b"}, "second": {**second, "stream": "b"}}
+    said = {"schema": 1, "name": "w", "tasks": {"first": {**first, "stream": "s"}, **tasks}}
+    run = simulate(NODE, parse_workload(said))
+    return run.task("first").end, run.task("second").end
+
+
+def test_kernels_that_share_a_unit_share_its_port() -> None:
+    """A read of 512 MiB by 24 workgroups beside GELU of 304 MiB, on the same SMs, ended after 344
+    us on one H200 (305 here, 283 if each had a port of its own), and goes on at its own rate once
+    that is over: twice as much longer by what it takes alone.
+    """
+    read = {"kind": "stream", "pattern": "read", "workgroups": 24, "lds": "0 B"}
+    size, on = 304 << 20, {"stream_efficiency": 1.2, "dependent_loads": 1}
+    gelu = {"kind": "kernel", "read": size, "written": size, "flops": 13.9e9, **on}
+    once = beside({**read, "bytes": 512 << 20}, gelu)[0]
+    assert 295e-6 < once < 350e-6
+    longer = beside({**read, "bytes": 1024 << 20}, gelu)[0] - once
+    more = time_of({**read, "bytes": 1024 << 20}) - time_of({**read, "bytes": 512 << 20})
+    assert longer == pytest.approx(more, rel=0.02)
+
+
+def test_kernels_whose_waves_compute_between_loads_are_no_company() -> None:
+    """Nobody measured in which part of the time a workgroup that goes by steps loads."""
+    read = {"kind": "stream", "pattern": "read", "workgroups": 24, "lds": "0 B"}
+    read = {**read, "bytes": 512 << 20}
+    plain = {"kind": "kernel", "read": 304 << 20, "written": 304 << 20, "per_unit": 16}
+    by_steps = beside(read, {**plain, "workgroups": 132 * 16 * 64})[0]
+    assert by_steps < beside(read, plain)[0]
+
+
 def test_a_read_beside_a_gemm_feels_what_memory_carries() -> None:
     """A GEMM of few rows carries 0.9 of memory, whatever others wait. Measured on one H200: a copy
     of 96 MiB by 10 workgroups, 16 us before it, takes 273 us, alone 216 (fifth blind plan; 227 here
