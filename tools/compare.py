@@ -236,7 +236,11 @@ def rows(what: str) -> dict[str, list[Row]]:
     for node in nodes:
         told = lines(PREDICTED / f"{node}-{what}.jsonl")
         said[node] = {(line["plan"], key(line)): level(line) for line in told}
-    for plan, runs in (("kernels", ("-1", "-2")), ("beside", ("-1", "-2")), ("iterations", ("",))):
+    for plan, runs in (
+        ("kernels", ("-1", "-2")),
+        ("beside", ("-1", "-2", "-3")),
+        ("iterations", ("",)),
+    ):
         seen: dict[str, dict[str, list[float]]] = {}
         for gpu in ("h200", "h100"):
             seen[gpu] = defaultdict(list)

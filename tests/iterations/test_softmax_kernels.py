@@ -71,7 +71,7 @@ def test_log_softmax_has_registers_of_its_own(width: int, residents: int) -> Non
 
 def test_log_softmax_of_16_bit_has_one_exponential_less() -> None:
     """27 shapes of 192 MiB: the worst was 62 % long with the numbers of softmax, and now is 22,
-    launch included; the median was 11.
+    launch included.
     """
     with MEASURED.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["op"] == "log_softmax"]
