@@ -63,7 +63,7 @@ def _registers_at_most(gpu: Gpu, threads: int) -> int:
 def room_of_one(gpu: Gpu, parts: Operators, key: float) -> dict[str, Any]:
     """Fields of a kernel for one new token, of keys of *key* bytes with their values: the room of a
     workgroup, and what it has under way. It leaves 29 KiB of lines on a unit, not the 60 that
-    its workgroups would: two reads that waited for it share 70 GB/s (docs/decisions, 124).
+    its workgroups would: two reads that waited for it share 70 GB/s (docs/decisions, 132).
     """
     one = parts.attention_of_one
     if one is None:
