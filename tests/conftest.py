@@ -83,6 +83,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder, the working directory: errors tell paths relative to it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def few_draws(monkeypatch):
     """Gains, advice and differences of two runs have the band of four draws instead of dozens."""
     gains = ("gain.DRAWS", "advice.DRAWS", "advice.FEW_DRAWS")

@@ -12,9 +12,7 @@ from c3sim.spec.reading.loading import load_model, open_iteration, parse_iterati
 HEAD = "schema: 1\nkind: iteration\nname: step\ntokens: 128\n"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def model_of(text):

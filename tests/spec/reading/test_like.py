@@ -11,9 +11,7 @@ BASE = load_hardware("mi300x-8")
 FASTER = "{value: 8 TB/s, source: me}"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def node(text, name="mine.yaml"):

@@ -20,12 +20,7 @@ from c3sim.spec.reading.loading import (
 from c3sim.spec.reading.mistakes import read
 from c3sim.spec.workload import Workload
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Errors print the path relative to the working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # Workloads ----------------------------------------------------------------------------------------

@@ -7,12 +7,7 @@ from loading_case import HWMODELS, errors_of
 
 from c3sim.spec.reading.loading import load_hardware
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Errors print the path relative to the working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # Hardware -----------------------------------------------------------------------------------------

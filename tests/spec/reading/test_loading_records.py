@@ -10,12 +10,7 @@ from made_records import line
 from c3sim.spec.reading.records import load_records
 from c3sim.spec.record import record_id
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Errors print the path relative to the working directory."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 # Records ------------------------------------------------------------------------------------------

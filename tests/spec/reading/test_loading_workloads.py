@@ -7,10 +7,7 @@ import pytest
 
 from c3sim.spec.reading.loading import load_workload, parse_workload
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_the_workload_of_a_record_is_a_workload_file():

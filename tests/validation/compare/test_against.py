@@ -31,12 +31,6 @@ def against(*arguments: str) -> tuple[int, dict]:
     return found.exit_code, json.loads(found.stdout)["against"]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def gemm(time: float, **more):
     return line({"gemm": GEMM}, {"isolated": {"gemm": time}}, **more)
 
