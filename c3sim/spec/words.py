@@ -40,6 +40,7 @@ _SHARDED = (
     "a GEMM beside the all-gather of the next layer's weights: workloads gemm-beside-all-gather,"
     " llama3-70b-gate-up and others of llama3"
 )
+_REPLICAS = "GPUs that have samples of their own"
 _LINKS = "links between GPUs, links"
 
 WORDS: dict[str, Word] = {
@@ -60,6 +61,13 @@ WORDS: dict[str, Word] = {
     "zero3": Word(_SHARDED, value="dp_shard"),
     "tensor": Word("GPUs that share every layer: parallel.tp of an iteration", value="tp"),
     "tensor_parallel": Word("GPUs that share every layer: parallel.tp", value="tp"),
+    "dp": Word(f"{_REPLICAS}: parallel.dp_shard, or dp_replicate", value="dp_shard"),
+    "data_parallel": Word(f"{_REPLICAS}: parallel.dp_shard, or dp_replicate", value="dp_shard"),
+    "context_parallel": Word("GPUs that share a sequence: parallel.cp", value="cp"),
+    "pipeline_parallel": Word("stages of a pipeline: parallel.pp", value="pp"),
+    "expert_parallel": Word("GPUs that experts are dealt to: parallel.ep", value="ep"),
+    "virtual_pipeline": Word("stages' parts on a GPU: parallel.chunks", value="chunks"),
+    "num_microbatches": Word("micro batches: parallel.micro_batches", value="micro_batches"),
     "mall": Word(_CACHE, "gpu.memory_side_cache"),
     "infinity_cache": Word(_CACHE, "gpu.memory_side_cache"),
     "sm": Word(_UNITS, "gpu.compute_units"),

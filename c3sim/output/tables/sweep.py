@@ -80,7 +80,7 @@ def shown(name: str, value: float | None) -> str:
     """The value of the output *name*, with its unit."""
     if value is None:
         return MISSING
-    if name.endswith("_s"):
+    if name.endswith("_s") and not name.endswith("_per_s"):
         return format_si(value, "s")
     if name.endswith("_j"):
         return format_si(value, "J")

@@ -105,7 +105,10 @@ def test_values_of_fields_by_words():
     assert copy.executor == "dma"
 
 
-@pytest.mark.parametrize(("name", "meant"), [("fsdp", "dp_shard"), ("tensor", "tp")])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("fsdp", "dp_shard"), ("tensor", "tp"), ("dp", "dp_shard"), ("virtual-pipeline", "chunks")],
+)
 def test_a_word_in_place_of_a_field_is_answered_by_that_field(name, meant):
     """Not by what the word may mean elsewhere, as the pair of FSDP."""
     with pytest.raises(c3sim.InputError) as caught:
