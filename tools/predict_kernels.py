@@ -78,7 +78,8 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     if name in ("softmax", "log-softmax"):
         return [o.over_rows("s", rows, width, 2, 1, 1, log=name == "log-softmax")]
     if name in ("softmax-input", "log-softmax-input"):
-        return [o.over_rows("s", rows, width, 2, 2, 1, backward=True)]
+        product = [o.elementwise("p", rows * width, 2, 1)] if name == "softmax-input" else []
+        return [*product, o.over_rows("s", rows, width, 2, 2, 1, backward=True)]
     if name == "embedding":
         return [o.gather("g", rows, width)]
     if name == "column-sum":
