@@ -104,6 +104,8 @@ class Cohort:
         "left",
         "listed",
         "parts",
+        "past",
+        "rest",
         "rounds",
     )
 
@@ -124,6 +126,8 @@ class Cohort:
         self.flow: Flow | None = None
         self.left = 0  # pieces to do behind the one in progress
         self.company = NOBODY  # on its units, as its rate has it
+        self.rest = 0.0  # of the piece in progress, to go on with at another rate
+        self.past = 0.0  # of it, done at others
 
     def only(self, parts: Parts, count: int) -> Cohort:
         """Cohort of *parts*, *count* workgroups in all, behind the rounds in progress."""
@@ -233,9 +237,9 @@ class Kernel:
     def _cut(self) -> None:
         """Another grid waits: keep only the round in progress of each multi-round segment."""
         for cohort in self.active:
-            if cohort.rounds <= 1 or cohort.flow is None:
+            if cohort.rounds <= 1 or cohort.flow is None or cohort.rest:
                 continue
-            done = self.context.fluid.progress(cohort.flow)
+            done = cohort.past + self.context.fluid.progress(cohort.flow)
             done -= ROUNDING * cohort.rounds
             keep, batch = max(1, ceil(done)), cohort.batch
             if batch is None:
@@ -245,7 +249,7 @@ class Kernel:
                 back, left = batch.rounds - keep, batch.tiles(keep) / cohort.count
             if back <= 0:
                 continue
-            self.context.fluid.shorten(cohort.flow, left)
+            self.context.fluid.shorten(cohort.flow, left - cohort.past)
             cohort.rounds = left
             if batch is not None:
                 self.dispatcher.cut_back(self.grid, batch, keep)
@@ -328,6 +332,8 @@ class Kernel:
 
     def _run_piece(self, cohort: Cohort, left: float | None = None) -> None:
         """The piece in progress, or what is *left* of it."""
+        if left is None:
+            cohort.past = 0.0
         running = min(self.concurrent, sum(other.count for other in self.active))
         if cohort.listed is None:
             per_unit = self._sharing(running, cohort.batch)
@@ -352,8 +358,10 @@ class Kernel:
         """Others came to its units, or left them: go on at the rate that is left."""
         company = self.dispatcher.company(self.grid)
         for cohort in self.active:
-            if cohort.flow is not None and cohort.company != company:
-                self._run_piece(cohort, self.context.fluid.stop(cohort.flow))
+            if cohort.flow is not None and cohort.company != company and not cohort.rest:
+                done = self.context.fluid.progress(cohort.flow)
+                cohort.rest, cohort.past = cohort.flow.work - done, cohort.past + done
+                self.context.fluid.shorten(cohort.flow, done)  # it ends now, and all hear of it
 
     def _sharing(self, running: int, batch: Batch | None) -> float:
         """Workgroups of the kernel that share what a compute unit has, with *running* of them.
@@ -382,6 +390,10 @@ class Kernel:
         return cohort.cost(per_unit, running, alike)
 
     def _complete(self, cohort: Cohort) -> None:
+        if cohort.rest:
+            left, cohort.rest = cohort.rest, 0.0
+            self._run_piece(cohort, left)
+            return
         if cohort.left:
             cohort.left -= 1
             self._run_piece(cohort)

@@ -108,6 +108,20 @@ def test_kernels_that_share_a_unit_share_its_port() -> None:
     assert longer == pytest.approx(more, rel=0.02)
 
 
+def test_a_stream_of_several_rounds_does_all_of_them_whoever_comes_and_goes() -> None:
+    """2640 readers, ten for each place: as much is read beside another kernel, and the bytes of
+    both are what memory carries, at no more than its 4.8 TB/s.
+    """
+    read = {"kind": "stream", "pattern": "read", "workgroups": 2640, "lds": "0 B"}
+    read = {**read, "bytes": 512 << 20}
+    plain = {"kind": "kernel", "read": 160 << 20, "written": 160 << 20}
+    first, second = beside(read, plain)
+    alone, more = time_of(read), time_of(plain | {"stream": "s"})
+    assert alone < first and more < second
+    assert max(first, second) > (832 << 20) / 4.8e12
+    assert max(first, second) < 1.1 * (alone + more)
+
+
 def test_kernels_whose_waves_compute_between_loads_are_no_company() -> None:
     """Nobody measured in which part of the time a workgroup that goes by steps loads."""
     read = {"kind": "stream", "pattern": "read", "workgroups": 24, "lds": "0 B"}
