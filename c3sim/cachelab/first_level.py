@@ -66,7 +66,7 @@ def in_l1(s: State, index: int, way: int, mask: int) -> int:
 def access(
     p: Settings, s: State, unit: int, line: int, code: int, mask: int, asked: int, now: float
 ) -> float:
-    """When the load (or store) by *unit* of the sectors *mask* of *line* is over; *asked*: of how
+    """End of the load (or store) by *unit* of the sectors *mask* of *line*; *asked*: of how
     many, those that several waves ask for as often as they do.
     """
     s.counts[STAMP] += 1

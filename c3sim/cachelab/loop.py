@@ -99,7 +99,7 @@ def free_way(cache: Array, index: int, now: float) -> int:
 
 @compiled
 def earliest(cache: Array, index: int) -> float:
-    """When the first miss under way of a set is over."""
+    """End of the first miss under way of a set."""
     least = cache[index, READY, 0]
     for way in range(1, cache.shape[2]):
         least = min(least, cache[index, READY, way])
@@ -146,7 +146,7 @@ def drain(p: Settings, s: State, channel: int, now: float) -> None:
 
 @compiled
 def to_memory(p: Settings, s: State, line: int, now: float) -> float:
-    """When a channel takes a line that is written: it is at most WRITES lines behind."""
+    """Time at which a channel takes a line that is written: it is at most WRITES lines behind."""
     channel = channel_of(p, line)
     s.gathered[channel, int(s.channel[GATHERING, channel])] = place_of(p, line)
     s.channel[GATHERING, channel] += 1
@@ -157,7 +157,7 @@ def to_memory(p: Settings, s: State, line: int, now: float) -> float:
 
 @inline
 def from_memory(p: Settings, s: State, line: int, now: float) -> float:
-    """When a line that is read comes out of its channel, without the way there and back."""
+    """Time at which a line that is read leaves its channel, without the way there and back."""
     channel = channel_of(p, line)
     hit, ready = open_row(p, s, channel, place_of(p, line), now)
     s.counts[READS] += 1
@@ -169,7 +169,7 @@ def from_memory(p: Settings, s: State, line: int, now: float) -> float:
 
 @inline
 def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
-    """When a line that passes the L2s is there (or taken): the memory-side cache, then memory."""
+    """Arrival of a line that passes the L2s (or is taken): the memory-side cache, then memory."""
     if p.side_sets:
         index = set_of(p, p.side_sets, line, p.channels)
         way = find(s.side, index, line)
@@ -197,13 +197,13 @@ def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
 
 @compiled
 def written_past_l2(p: Settings, s: State, line: int, now: float) -> float:
-    """When a line that is written past the L2s is taken."""
+    """Time at which a line that is written past the L2s is taken."""
     return past_l2(p, s, line, True, now)
 
 
 @inline
 def miss(p: Settings, s: State, bank: int, line: int, now: float) -> float:
-    """When a load that L2 lacks is there: it waits for a place among the misses under way."""
+    """Arrival of a load that L2 lacks: it waits for a place among the misses under way."""
     place = int(s.bank[NEXT, bank])
     begin = now
     if s.under_way[bank, place] > now:
@@ -326,7 +326,7 @@ def set_in_l2(p: Settings, die: int, line: int) -> int:
 
 @inline
 def through_bank(p: Settings, s: State, bank: int, now: float) -> float:
-    """When *bank* has looked for a line that comes at *now*."""
+    """Time at which *bank* has looked for a line that comes at *now*."""
     now = max(now, s.bank[FREE, bank])
     s.bank[FREE, bank] = now + p.l2_cycles
     return now
@@ -373,8 +373,8 @@ def hit(s: State, index: int, way: int, store: bool, counted: bool) -> None:
 def at_home(
     p: Settings, s: State, die: int, line: int, code: int, found: bool, now: float
 ) -> float:
-    """When *line* is there, or taken, in the part of L2 that it belongs to. *found*: it has been,
-    in a copy.
+    """Arrival of *line* (or its being taken) in the part of L2 that it belongs to. *found*: it has
+    been, in a copy.
     """
     store = code % 2 == 1
     bank, index = bank_of(p, die, line), set_in_l2(p, die, line)
@@ -404,8 +404,9 @@ def at_home(
 
 @inline
 def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> float:
-    """When a line that passed L1 is there, or taken. Where L2 has parts that see each other's
-    lines, the one beside the unit keeps a copy of what it fetches from the one it belongs to.
+    """Arrival of a line that passed L1, or of its being taken. Where L2 has parts that see each
+    other's lines, the one beside the unit keeps a copy of what it fetches from the one it belongs
+    to.
     """
     store = code % 2 == 1
     now = through_bank(p, s, bank_of(p, die, line), now + 0.5 * p.l2_latency)

@@ -76,7 +76,7 @@ class Stream(NamedTuple):
 
 
 class Grain(NamedTuple):
-    """What is asked for at once: a *line*, a *sector* of it, by a wave of so many *lanes* (0: by
+    """Unit of a request: a *line*, a *sector* of it, by a wave of so many *lanes* (0: by
     all of a workgroup); in bytes.
     """
 
@@ -152,7 +152,7 @@ class Launch:
 
     @property
     def phases(self) -> int:
-        """How often a workgroup waits for what it has asked for and computes on it."""
+        """Number of times that a workgroup waits for what it has asked for and computes on it."""
         return max((int(each.phase.max(initial=0)) for each in self.spans), default=0)
 
     def bytes(self, *, stored: bool) -> float:

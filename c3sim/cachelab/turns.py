@@ -105,7 +105,7 @@ def advance(
 
 @inline
 def oldest(slots: Slots, begin: int, end: int, now: float) -> int:
-    """Of the places from *begin* to *end*, the one with the oldest workgroup that can go on at
+    """Place from *begin* to *end* with the oldest workgroup that can go on at
     *now*; where none can, the one that can first.
     """
     best = begin
@@ -120,8 +120,8 @@ def oldest(slots: Slots, begin: int, end: int, now: float) -> int:
 
 @inline
 def next_turn(p: Settings, s: State, slots: Slots, unit: int, begin: int, end: int) -> float:
-    """When one of the places from *begin* to *end* of *unit* can go on, and, to choose, the unit is
-    free.
+    """Time at which one of the places from *begin* to *end* of *unit* can go on, and, to choose,
+    the unit is free.
     """
     least = slots.key[begin]
     for slot in range(begin + 1, end):

@@ -68,7 +68,7 @@ class Clock(simpy.Environment):
         self.flows = NoFlows()
 
     def peek(self) -> float:
-        """When something happens next [s]: now, if rates have to be solved."""
+        """Time [s] of the next event: now, if rates have to be solved."""
         return self._now if self.flows.changed else min(super().peek(), self.flows.due)
 
     def step(self) -> None:

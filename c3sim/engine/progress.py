@@ -125,7 +125,7 @@ class Progress:
         return sorted({**told, **dict(moved)}, key=in_order) if report else []
 
     def earliest(self) -> float:
-        """When the next flow ends."""
+        """Time at which the next flow ends."""
         heap = self._finishes
         while heap and heap[0][0] != heap[0][2].finish:
             heappop(heap)

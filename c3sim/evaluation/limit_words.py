@@ -1,4 +1,4 @@
-"""What a number that binds a time means, where its path does not say it."""
+"""Meaning of a number that binds a time, where its path does not say it."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ LIMITS = {
 
 
 def in_words(path: str) -> str:
-    """What *path* limits, in words of the field; empty where nobody needs them."""
+    """Words of the field for what *path* limits; empty where nobody needs them."""
     return next((said for each, said in LIMITS.items() if fnmatchcase(path, each)), "")

@@ -137,7 +137,7 @@ def work_of(node: Node, workload: Workload) -> Work:
 
 
 def _carrier(node: Node, asked: Conditions) -> str:
-    """What follows the family of a kind of work: DMA engines, or a library of collectives that is
+    """Text behind the family of a kind of work: DMA engines, or a library of collectives that is
     not the node's first.
     """
     if asked.owner == ENGINES:

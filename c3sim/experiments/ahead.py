@@ -1,4 +1,4 @@
-"""What is ahead of work that nobody can count beforehand, from the pace of its first seconds."""
+"""Effort ahead of work that nobody can count beforehand, from the pace of its first seconds."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.experiments.axes import Settings
@@ -102,26 +102,28 @@ class Screening(Told):
         """The part of the output's variance that *group* causes, were effects to add."""
         return group.swing**2 / 12 / self.spread**2 if self.spread else 0.0
 
-    def to_frame(self) -> pd.DataFrame:
-        """A row for each parameter that was told apart, the largest swing first: interval, output
-        at both ends, swing, share of the variance, the suites that would see it.
+    def row(self, each: Group) -> dict[str, Any]:
+        """Interval of a parameter that was told apart, output at both ends, swing, share of the
+        variance, the suites that would see it.
         """
+        parameter, (at_low, at_high) = each.parameters[0], each.ends
+        return {
+            "low": parameter.low,
+            "high": parameter.high,
+            "unit": parameter.unit,
+            "at_low": at_low,
+            "at_high": at_high,
+            "swing": each.swing,
+            "share": self.share(each),
+            "suites": list(self.measured.get(each.name, ())),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row (:meth:`row`) for each parameter that was told apart, the largest swing first."""
         import pandas as pd
 
-        rows = [
-            {
-                "low": each.parameters[0].low,
-                "high": each.parameters[0].high,
-                "unit": each.parameters[0].unit,
-                "at_low": each.ends[0],
-                "at_high": each.ends[1],
-                "swing": each.swing,
-                "share": self.share(each),
-                "suites": list(self.measured.get(each.name, ())),
-            }
-            for each in self.single
-        ]
-        return pd.DataFrame(rows, index=pd.Index([e.name for e in self.single], name="parameter"))
+        names = pd.Index([each.name for each in self.single], name="parameter")
+        return pd.DataFrame([self.row(each) for each in self.single], index=names)
 
 
 def screen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,6 +115,13 @@ class _Table:
     def gpus(self) -> list[str]:
         return [name for name in self.columns if name.startswith("GPU")]
 
+    def cells(self) -> Iterator[tuple[str, str, str, float, int]]:
+        """Source, arrow, destination, GB/s and line of each cell that has a rate."""
+        for (source, arrow), (line, rates) in self.rows.items():
+            for destination, value in zip(self.columns, rates, strict=True):
+                if value is not None:
+                    yield source, arrow, destination, value, line
+
 
 def read_p2p(log: Log, collector: Collector) -> int:
     """The number of tables in the log."""
@@ -177,29 +185,26 @@ def _check_complete(table: _Table, log: Log, collector: Collector) -> None:
 
 def _add_one_way(table: _Table, size: int, log: Log, collector: Collector) -> None:
     count = log.gpus or len(table.gpus)
-    for (source, _), (line, rates) in table.rows.items():
-        for destination, value in zip(table.columns, rates, strict=True):
-            if value is None:
-                continue
-            executor = destination if table.remote_read else source
-            if not executor.startswith("GPU"):
-                collector.leave_out("copy from CPU", _HOST, line)
-                continue
-            other = source if table.remote_read else destination
-            side = "host" if other.startswith("CPU") else "gpu" if other == executor else "peer"
-            peer = _offset(executor, other, count) if side == "peer" else None
-            ends = (side, "gpu") if table.remote_read else ("gpu", side)
-            name = f"copy {source} to {destination}"
-            if side == "gpu":
-                name = f"local copy on {executor}"
-            log.add_copy(
-                collector,
-                preset="p2p_uni",
-                name=f"{name.replace(' 0', '').replace('GPU ', 'GPU')}{_by(table)}",
-                task=_copy(table, size, ends, peer, log),
-                time=size / value / 1e3,
-                line=line,
-            )
+    for source, _, destination, value, line in table.cells():
+        executor = destination if table.remote_read else source
+        if not executor.startswith("GPU"):
+            collector.leave_out("copy from CPU", _HOST, line)
+            continue
+        other = source if table.remote_read else destination
+        side = "host" if other.startswith("CPU") else "gpu" if other == executor else "peer"
+        peer = _offset(executor, other, count) if side == "peer" else None
+        ends = (side, "gpu") if table.remote_read else ("gpu", side)
+        name = f"copy {source} to {destination}"
+        if side == "gpu":
+            name = f"local copy on {executor}"
+        log.add_copy(
+            collector,
+            preset="p2p_uni",
+            name=f"{name.replace(' 0', '').replace('GPU ', 'GPU')}{_by(table)}",
+            task=_copy(table, size, ends, peer, log),
+            time=size / value / 1e3,
+            line=line,
+        )
 
 
 def _offset(executor: str, other: str, count: int) -> int:
@@ -227,30 +232,29 @@ def _by(table: _Table) -> str:
 
 def _add_both_ways(table: _Table, size: int, log: Log, collector: Collector) -> None:
     count = log.gpus or len(table.gpus)
-    for (source, arrow), (line, rates) in table.rows.items():
-        for destination, value in zip(table.columns, rates, strict=True):
-            if value is None or arrow != "<->":
-                continue
-            if not (source.startswith("GPU") and destination.startswith("GPU")):
-                collector.leave_out("both directions of a CPU and a GPU", _HOST, line)
-                continue
-            peer = _offset(source, destination, count)
-            if 2 * peer != count:
-                collector.leave_out("both directions of a pair of GPUs", _PAIR, line)
-                continue
-            ends = ("peer", "gpu") if table.remote_read else ("gpu", "peer")
-            task = {**_copy(table, size, ends, peer, log), "gpus": "all"}
-            name = f"p2p GPU{int(source[4:])} to GPU{int(destination[4:])} and back{_by(table)}"
-            note = f"{value:g} GB/s summed over both directions; {_ALL.format(peer)}"
-            log.add_copy(
-                collector,
-                preset="p2p_bidir",
-                name=name,
-                task=task,
-                time=2 * size / value / 1e3,
-                line=line,
-                note=note,
-            )
+    for source, arrow, destination, value, line in table.cells():
+        if arrow != "<->":
+            continue
+        if not (source.startswith("GPU") and destination.startswith("GPU")):
+            collector.leave_out("both directions of a CPU and a GPU", _HOST, line)
+            continue
+        peer = _offset(source, destination, count)
+        if 2 * peer != count:
+            collector.leave_out("both directions of a pair of GPUs", _PAIR, line)
+            continue
+        ends = ("peer", "gpu") if table.remote_read else ("gpu", "peer")
+        task = {**_copy(table, size, ends, peer, log), "gpus": "all"}
+        name = f"p2p GPU{int(source[4:])} to GPU{int(destination[4:])} and back{_by(table)}"
+        note = f"{value:g} GB/s summed over both directions; {_ALL.format(peer)}"
+        log.add_copy(
+            collector,
+            preset="p2p_bidir",
+            name=name,
+            task=task,
+            time=2 * size / value / 1e3,
+            line=line,
+            note=note,
+        )
 
 
 # Preset scaling: one GPU copies to every device with 1, 2, 3, ... compute units.

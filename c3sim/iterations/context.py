@@ -105,7 +105,7 @@ class SharedSequence:
             steps.append(self._piece(number, backward=False))
             if number:
                 merged = self.o.elementwise(f"merge{number}", self.results, 2, 1)
-                steps.append(_of_attention(merged))
+                steps.append(merged.of_attention())
         return steps
 
     def backward(self) -> list[Step]:
@@ -195,9 +195,3 @@ class SharedSequence:
             first = Exchange("heads-gradient", "all_to_all", size, 0, CONTEXT)
             last = Exchange("tokens-gradient", "all_to_all", inputs, 0, CONTEXT)
         return [first, attention, last]
-
-
-def _of_attention(op: Op) -> Op:
-    """*op* in the class of attention."""
-    task = op.task.model_copy(update={"operator": "attention"})
-    return Op(f"attention-{op.name}", task, "attention", op.flops)

@@ -60,7 +60,7 @@ class Measured:
 
     @property
     def known(self) -> Known | None:
-        """What no rate moves in each run, or hardly; None where the host is in the loop."""
+        """Times of each run that no rate moves, or hardly; None where the host is in the loop."""
         runs = {(WHOLE, self.few): self.low, (WHOLE, self.more): self.high}
         return None if self.host_bound else {key: each.like for key, each in runs.items()}
 

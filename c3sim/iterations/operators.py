@@ -225,9 +225,7 @@ class OperatorSet:
     def dropout(self, name: str, numbers: float, read: float, written: float) -> Op:
         """Elementwise operator that draws a random number for each element."""
         op = self.elementwise(name, numbers, read, written, flops=self.parts.dropout_flops)
-        assert isinstance(op.task, Kernel)
-        part = {"memory_efficiency": self.parts.dropout}
-        return replace(op, task=op.task.model_copy(update=part))
+        return op.with_task(memory_efficiency=self.parts.dropout)
 
     def attention_sums(
         self, name: str, sequences: int, kv_heads: int, heads: int, width: int
@@ -248,18 +246,15 @@ class OperatorSet:
         size = rows * width * self.element
         flops = rows * width * self.parts.gather_flops
         op = self._moving(name, added * size, size, "embedding", flops)
-        assert isinstance(op.task, Kernel)
-        part = {"memory_efficiency": self.parts.gather, "stream_efficiency": 1.0}
-        return replace(op, task=op.task.model_copy(update=part))
+        return op.with_task(memory_efficiency=self.parts.gather, stream_efficiency=1.0)
 
     def scatter(self, name: str, rows: float, width: int) -> Op:
         """*rows* rows are added to those of a table: each is read, and its row read and written."""
         size, parts = rows * width * self.element, self.parts
         flops = rows * width * (parts.scatter_flops or parts.gather_flops)
         op = self._moving(name, 2 * size, size, "elementwise", flops)
-        assert isinstance(op.task, Kernel)
-        part = {"memory_efficiency": parts.scatter or parts.gather, "stream_efficiency": 1.0}
-        return replace(op, task=op.task.model_copy(update=part))
+        reached = parts.scatter or parts.gather
+        return op.with_task(memory_efficiency=reached, stream_efficiency=1.0)
 
     def permute(self, name: str, rows: int, each: int, width: int) -> Op:
         """*each* copies of every one of *rows* rows, in any order: a row comes from memory once, as

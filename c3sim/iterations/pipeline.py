@@ -203,8 +203,8 @@ class Timeline:
 def timeline(
     pipe: Pipe, time: Time, hop: Callable[[int, int], float], begin: Sequence[float] = ()
 ) -> Timeline:
-    """When every GPU does what. *hop*: s of a copy from one GPU to another; *begin*: when a GPU can
-    begin, where it has to gather weights before; left out: 0.
+    """Begin and end of every slot on every GPU. *hop*: s of a copy from one GPU to another;
+    *begin*: when a GPU can begin, where it has to gather weights before; left out: 0.
     """
     return _Clock(pipe, time, hop, begin).run()
 
@@ -233,7 +233,7 @@ class _Clock:
         return self.found
 
     def _ready(self, gpu: int, slot: Slot) -> float | None:
-        """When all is there that *slot* needs; None while that is not known."""
+        """Time at which all is there that *slot* needs; None while that is not known."""
         times = []
         for work in slot:
             for key in self._needs(gpu, work):

@@ -26,7 +26,7 @@ Sides = Literal["run", "idle", "none"]
 
 
 class Like(NamedTuple):
-    """What a run says of one like it: time [s] that computation alone leaves *idle*, *clocks*."""
+    """Parts that runs alike share: time [s] that computation alone leaves *idle*, *clocks*."""
 
     idle: float
     clocks: Clocks
@@ -219,7 +219,7 @@ class Runs:
 
     @property
     def like(self) -> Like:
-        """What holds of the same run on a node with other rates."""
+        """Times that hold for the same run on a node with other rates."""
         return Like(self.idle, self.whole.clocks)
 
     def sharing(self, node: Node, private: frozenset[str]) -> Numbers:

@@ -129,19 +129,13 @@ class Scores:
     def _move(
         self, name: str, numbers: float, read: float, written: float, *, strided: bool = False
     ) -> Op:
-        return _of_attention(self.o.elementwise(name, numbers, read, written, strided=strided))
+        return self.o.elementwise(name, numbers, read, written, strided=strided).of_attention()
 
     def _drop(self, name: str, read: float, written: float) -> Op:
-        return _of_attention(self.o.dropout(name, self.numbers, read, written))
+        return self.o.dropout(name, self.numbers, read, written).of_attention()
 
     def _rows(self, name: str, read: float, written: float, *, backward: bool = False) -> Op:
         """Softmax over rows: so many tensors of scores read and written."""
         rows, element = self.numbers / self.seen, self.o.element
         op = self.o.over_rows(name, rows, self.seen, element, read, written, backward=backward)
-        return _of_attention(op)
-
-
-def _of_attention(op: Op) -> Op:
-    """*op* in the class of attention."""
-    task = op.task.model_copy(update={"operator": "attention"})
-    return Op(f"attention-{op.name}", task, "attention", op.flops)
+        return op.of_attention()

@@ -39,6 +39,15 @@ class Op:
     kept: bool = True
     dealt: bool = False
 
+    def with_task(self, **fields: object) -> Op:
+        """The same with these *fields* of its task."""
+        return replace(self, task=self.task.model_copy(update=fields))
+
+    def of_attention(self) -> Op:
+        """The same in the class of attention."""
+        task = self.task.model_copy(update={"operator": "attention"})
+        return Op(f"attention-{self.name}", task, "attention", self.flops)
+
     def called(self, calls: Mapping[HostCall, float]) -> Op:
         """The same, launched by *calls*."""
         return replace(self, calls=calls)

@@ -178,8 +178,8 @@ class Follower:
         return highest - self._passed < 0.7 * GRAIN and self._passed - lowest < 0.7 * GRAIN
 
     def _ask_again(self, now: float) -> None:
-        """When the clock has changed by what is passed on, if power stays as it is; not where it is
-        asked for again before that anyway.
+        """Ask again when the clock will have changed by what is passed on, if power stays as it is;
+        not where it is asked for before that anyway.
         """
         assert self.memory is not None
         if self._stays_at_most(self.memory):

@@ -1,4 +1,4 @@
-"""When the power limit lowers the clock: once power, averaged over a while, has reached it.
+"""Lowers the clock at the power limit: once power, averaged over a while, has reached it.
 
 A GPU may draw more than its limit for a moment. The average A follows the declared power P with one
 time constant w (``gpu.clock.power_window``), from idle power on:

@@ -336,8 +336,8 @@ class StateByClock:
         return GpuState(clock, memory, met, held, stalled, self._computing, through)
 
     def _beside_posts(self, clock: float, load: float, beside: float) -> float:
-        """What memory gives of what loads ask for beside flows that post: *load* of the others on
-        it; *beside*: load on what is shared beside memory.
+        """Share that memory gives of what loads ask for beside flows that post: *load* of the
+        others on it; *beside*: load on what is shared beside memory.
         """
         port = self.gpu.compute_units.port
         assert port is not None, "only kernels at a port post"

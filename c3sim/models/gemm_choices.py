@@ -1,4 +1,4 @@
-"""What a GEMM library was seen to choose: tile and parts of K by shape.
+"""Choices that a GEMM library was seen to make: tile and parts of K by shape.
 
 The names of a library's kernels say their tiles (``nvjet_sm90_tst_64x8_64x16_4x1_v_bz_splitK``: 64
 columns, 8 rows, slices of 64 of K, 16 stages, clusters of 4), and their grids how many parts of K

@@ -1,4 +1,4 @@
-"""Where a growing function passes zero."""
+"""Root of a growing function."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Queues:
             self._look(queue)
 
     def in_order(self, stream: str, begin: float) -> float:
-        """When a kernel begins that might at *begin* [s]: not before the one issued before it."""
+        """Begin [s] of a kernel that might at *begin*: not before the one issued before it."""
         queue = self._queue(stream)
         self._begun[queue] = max(begin, self._begun.get(queue, 0.0))
         return self._begun[queue]

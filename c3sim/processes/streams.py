@@ -14,8 +14,8 @@ from c3sim.processes.signals import Callback, Key, countdown
 
 @dataclass
 class Times:
-    """When a task of one GPU was ready, started (first workgroup, first command) and ended [s]; for
-    how long it has waited for other ranks.
+    """Times [s] at which a task of one GPU was ready, started (first workgroup, first command) and
+    ended; s that it has waited for other ranks.
     """
 
     ready: float

@@ -82,7 +82,7 @@ class UnitsHeld:
         """A unit is left when rates are solved next, at the same instant."""
 
     def times(self, gpu: int) -> list[float]:
-        """When the number of *gpu* changes [s]."""
+        """Times [s] at which the number of *gpu* changes."""
         return self._steps.get(gpu, ([], []))[0]
 
     def at(self, gpu: int, time: float) -> int:

@@ -57,7 +57,7 @@ def precedence(plan: Plan) -> Precedence:
 
 
 def begins(plan: Precedence, ready: Times, lengths: Times) -> dict[str, float]:
-    """When each task can begin [s] at the earliest, by the tasks that it waits for alone."""
+    """Earliest begin [s] of each task, by the tasks that it waits for alone."""
     found: dict[str, float] = {}
     for name in plan.order:
         found[name] = earliest(plan, name, ready, found, lengths)

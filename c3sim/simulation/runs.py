@@ -167,7 +167,7 @@ def average_before(node: Node, workload: Workload) -> float | None:
 
 
 def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node], Run]) -> Run:
-    """What *simulated* gives for *node*, or what is remembered by *key* of what it reads there."""
+    """Run of *node* from *simulated*, or the one remembered by *key* and by what it reads there."""
     if _by_node is not None:
         place = id(node), key
         if place not in _by_node:

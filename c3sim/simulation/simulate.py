@@ -343,7 +343,7 @@ def _sides(plan: Plan) -> dict[str, str]:
 
 
 def _begins(workload: Workload, tasks: TaskRuns, arrivals: Arrivals) -> dict[int, float]:
-    """When each simulated GPU begins: at its release; in a loop, as that says: a release is when
+    """Begin of each simulated GPU: at its release; in a loop, as that says: a release is when
     the first task could have started.
     """
     gpus, loop = dict.fromkeys(gpu for _, gpu in tasks.times), workload.host.loop

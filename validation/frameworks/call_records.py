@@ -27,9 +27,10 @@ from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op
 from c3sim.spec.iteration import TransformerInPlace
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.record import record_id
 
-SUITE, SOFTWARE = "h200_host_calls", "PyTorch 2.11.0, CUDA 13.0"
+from .records import record
+
+SUITE = "h200_host_calls"
 DATE = "2026-11-23"
 SOURCE = "validation/frameworks/calls.py, two NVIDIA H200 of one host in a virtual machine"
 #: Class of a call -> chains of its kind, less what each has beside it.
@@ -79,24 +80,12 @@ def records(rows: Rows, node: str) -> Iterator[dict[str, Any]]:
         ]
         task = {"kind": "kernel", "operator": "elementwise", "read": 8192, "written": 8192}
         name = f"{call}, {phase}, {mode}"
-        workload = {"schema": 1, "node": node, "name": name, "tasks": {"kernel": task}}
+        workload = {"node": node, "name": name, "tasks": {"kernel": task}}
         times = {f"{row['run']} rank{row['rank']}": row["us"] for row in same}
         to_end = {f"{row['run']} rank{row['rank']}": row["us_to_end"] for row in same}
         about = {"call": call, "phase": phase, "mode": mode, "us": times, "us_to_end": to_end}
-        yield {
-            "schema": 1,
-            "id": record_id(node, workload, "as_written", SOFTWARE),
-            "suite": SUITE,
-            "node": node,
-            "workload": workload,
-            "strategy": "as_written",
-            "measured": {},
-            "source": SOURCE,
-            "software": SOFTWARE,
-            "role": "calibration",
-            "date": DATE,
-            "observed": {"host_call": about},
-        }
+        ran = {"source": SOURCE, "date": DATE, "observed": {"host_call": about}}
+        yield record(SUITE, workload, {}, "calibration", **ran)
 
 
 def times_of(rows: Rows, mode: str) -> dict[tuple[str, str], float]:

@@ -41,6 +41,7 @@ ROLES = ("calibration", "validation")  # of the cases of one_gpu.py, in turns
 HOLD_TIME = 12e-3
 LOOPED = 400  # turns of GEMMs before those that are taken to be at the power limit
 CALLS, RUNS = 16, (1, 2)
+IN_GRAPH = {"data": "random", "repeat": CALLS}
 #: Name of the runs -> suffix of the plans, and when they were run.
 PLANS = {
     "what-if": ("", "2026-11-24"),
@@ -289,13 +290,17 @@ def _gemms(plan: str, gpu: str, run: int) -> Iterator[Json]:
             continue
         shape, of = [row[extent] for extent in "mnk"], (row["dtype"], row["buffers"])
         name = f"GEMM {'x'.join(map(str, shape))} {of[0]}, {of[1]}, {CALLS} in a graph"
-        how = {"library": "cublas", "inputs": of[1], "data": "random", "repeat": CALLS}
-        tasks = {"gemm": gemm(shape, dtype=of[0], **how)}
-        graph = {"launch": "graph"}
-        workload = {"name": name, "node": NODES[gpu], "host": graph, "tasks": tasks}
-        measured = {"isolated": {"gemm": round(CALLS * median(row["us"]), 2)}}
+        how = {"library": "cublas", "inputs": of[1], **IN_GRAPH}
         about = _ran("kernels", row, plan, run)
-        yield record("what_if_gemms", workload, measured, samples=len(row["us"]), **about)
+        yield _graph("what_if_gemms", gpu, name, gemm(shape, dtype=of[0], **how), row, **about)
+
+
+def _graph(suite: str, gpu: str, name: str, task: Json, row: Json, **about: Any) -> Json:
+    """A record of CALLS GEMMs in a graph, with the times of *row*."""
+    how = {"host": {"launch": "graph"}, "tasks": {"gemm": task}}
+    workload = {"name": name, "node": NODES[gpu], **how}
+    measured = {"isolated": {"gemm": round(CALLS * median(row["us"]), 2)}}
+    return record(suite, workload, measured, samples=len(row["us"]), **about)
 
 
 def experts() -> Iterator[Json]:
@@ -311,16 +316,12 @@ def experts() -> Iterator[Json]:
             shape = [row[extent] for extent in GROUPED[row["operator"]]]
             shape[0] = -(-sum(loads) // len(loads)) if loads else shape[0]
             how = {"batch": len(loads) or count, "library": "grouped", "inputs": "rotating"}
-            how |= {"data": "random", "repeat": CALLS} | ({"rows": loads} if loads else {})
+            how |= IN_GRAPH | ({"rows": loads} if loads else {})
             name = f"{row['operator']} {count} x {'x'.join(map(str, shape))}"
             name += f", skew {row['skew']}" if loads else ""
-            tasks, graph = {"gemm": gemm(shape, **how)}, {"launch": "graph"}
-            workload = {"name": name, "node": NODES[gpu], "host": graph, "tasks": tasks}
-            measured = {"isolated": {"gemm": round(CALLS * median(row["us"]), 2)}}
             about = {"source": f"validation/frameworks/parts.py, one {row['gpu']}", "date": date}
-            role = "calibration" if gpu == "h200" else "validation"
-            suite, samples = f"{gpu}_grouped", len(row["us"])
-            yield record(suite, workload, measured, role, samples=samples, **about)
+            about["role"] = "calibration" if gpu == "h200" else "validation"
+            yield _graph(f"{gpu}_grouped", gpu, name, gemm(shape, **how), row, **about)
 
 
 def _pairs(plan: str, gpu: str, run: int) -> Iterator[Json]:

@@ -83,7 +83,7 @@ def in_lines(text: str, begin: str) -> str:
 def print_meaning(
     outcomes: Sequence[Outcome], found: Found, sent: Path, console: Console | None = None
 ) -> None:
-    """Of each step that means something what was found, and what that would mean; the file to
+    """Print what was found in each step that means something, and what that would mean; the file to
     send.
     """
     told = []

@@ -218,7 +218,7 @@ def _workload(
 
 
 def _times(iteration: Iteration) -> str:
-    """When the iteration began, and how long it took."""
+    """Begin of the iteration, and its duration."""
     return (
         f"{iteration.name} took {iteration.wall / 1e3:.3f} ms, of which"
         f" {exposed(iteration.works) / 1e3:.3f} ms communication alone; begins at ts"

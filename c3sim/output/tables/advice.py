@@ -30,7 +30,7 @@ def advice_table(found: Advices) -> Any:
 
 
 def _draws(every: list[Advice]) -> str:
-    """What bands are made of: draws that no other need follow are left out."""
+    """Number of draws of the bands, in words; empty where there are none."""
     counts = sorted({each.draws for each in every if each.draws})
     if not counts:
         return ""

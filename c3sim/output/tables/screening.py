@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 SHOWN = 12  # parameters, and groups
 NOTHING = "nothing yet"
+UNKNOWN = {"swing": None, "share": None}  # of a run that failed
+
+
+def known(each: Group) -> bool:
+    """True if both of its runs succeeded."""
+    return None not in each.ends
 
 
 def to_dict(result: Screening) -> dict[str, Any]:
@@ -27,23 +33,13 @@ def to_dict(result: Screening) -> dict[str, Any]:
         "looks": result.looks,
         "idle": result.idle,
         "parameters": [
-            {
-                "path": each.name,
-                "low": each.parameters[0].low,
-                "high": each.parameters[0].high,
-                "unit": each.parameters[0].unit,
-                "at_low": each.ends[0],
-                "at_high": each.ends[1],
-                "swing": None if None in each.ends else each.swing,
-                "share": None if None in each.ends else result.share(each),
-                "suites": list(result.measured.get(each.name, ())),
-            }
+            {"path": each.name, **result.row(each), **({} if known(each) else UNKNOWN)}
             for each in result.single
         ],
         "groups": [
             {
                 "paths": [one.path for one in each.parameters],
-                "swing": None if None in each.ends else each.swing,
+                "swing": each.swing if known(each) else None,
             }
             for each in result.groups
         ],
@@ -84,7 +80,7 @@ def _row(result: Screening, each: Group) -> tuple[str, ...]:
     if len(each.parameters) == 1:
         interval = f"{format_si(one.low, one.unit)} to {format_si(one.high, one.unit)}"
         seen = _suites(result.measured.get(one.path, ()))
-    if None in each.ends:
+    if not known(each):
         return each.name, interval, "does not run", "", seen
     return (
         each.name,
@@ -104,10 +100,10 @@ def _suites(names: Sequence[str]) -> str:
 
 def _answer(result: Screening) -> str:
     name = result.output
-    known = [each for each in (*result.single, *result.groups) if None not in each.ends]
-    if not known:
+    told = [each for each in (*result.single, *result.groups) if known(each)]
+    if not told:
         return f"{name} is {shown(name, result.base)}; no parameter was told apart"
-    first = max(known, key=lambda each: each.swing)
+    first = max(told, key=lambda each: each.swing)
     if len(first.parameters) > 1:
         return (
             f"no single parameter yet: {first.name} move {name} ({shown(name, result.base)}) by"
