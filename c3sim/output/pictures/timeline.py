@@ -117,15 +117,11 @@ def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
     """Title and subtitle, placed in inches from the top; *drawn*: tasks that have a row."""
     unit, length = time_unit(result.wall_s)
     title = f"{result.workload} on {result.node}, strategy {result.strategy}"
-    subtitle = (
-        f"wall {result.wall_s / length:.3f} {unit}; "
-        f"one task after the other {result.serial_s / length:.3f} {unit}; "
-        f"speedup {times(result.speedup)}, ideal {times(result.ideal_speedup)}"
-    )
-    if result.fraction_of_ideal is not None:
-        subtitle += (
-            f"; fraction of ideal {percent(result.fraction_of_ideal)} % (collectives on CUs)"
-        )
+    stages = result.stages if isinstance(result, IterationResult) else ()
+    further = _gained(result, unit, length)
+    if stages:  # bubbles are no loss of overlap
+        further = f"{len(stages)} stages; drawn below: the last micro batch in one, and optimizer"
+    subtitle = f"wall {result.wall_s / length:.3f} {unit}; {further}"
     subtitle += f"\nexposed communication {result.overlap.exposed_s / length:.3f} {unit}"
     if result.overlap.stretched_s is not None:
         subtitle += f"; compute stretched by {result.overlap.stretched_s / length:z.3f} {unit}"
@@ -135,6 +131,17 @@ def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
         subtitle += f"; drawn: {result.simulated} of {result.layers} layers"
     figure.text(0.02, 1 - 0.3 / height, title, fontsize=14, fontweight="bold")
     figure.text(0.02, 1 - 0.42 / height, subtitle, fontsize=10.5, va="top")
+
+
+def _gained(result: Result, unit: str, length: float) -> str:
+    """What overlap gains, in words."""
+    said = (
+        f"one task after the other {result.serial_s / length:.3f} {unit}; "
+        f"speedup {times(result.speedup)}, ideal {times(result.ideal_speedup)}"
+    )
+    if result.fraction_of_ideal is None:
+        return said
+    return f"{said}; fraction of ideal {percent(result.fraction_of_ideal)} % (collectives on CUs)"
 
 
 def _keys(kinds: Sequence[str], step: bool) -> list[Any]:

@@ -34,3 +34,10 @@ def test_groups_and_stages_have_a_row_each(figure) -> None:
 def test_it_is_a_page(figure) -> None:
     width, height = figure.get_size_inches()
     assert height <= PAGE * width
+
+
+def test_of_a_pipeline_it_says_what_is_drawn_and_no_gain_of_overlap(figure) -> None:
+    """Bubbles are in the wall time, and in no sum of tasks."""
+    subtitle = figure.texts[1].get_text()
+    assert "2 stages; drawn below: the last micro batch in one, and optimizer" in subtitle
+    assert "speedup" not in subtitle and "fraction of ideal" not in subtitle
