@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 import turns
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
-from turns import LONG, MARKED, examples, why_left_out
+from turns import LONG, MARKED, why_left_out
 
 ROOT = Path(__file__).parent.parent
 
@@ -84,23 +82,3 @@ def test_every_commit_runs_the_tests_that_notice_mutations(request):
     assert marked == []
     files = {test.partition("::")[0] for test in named}
     assert not [file for file in files if MARKED.search((ROOT / file).read_text("utf-8"))]
-
-
-def drawn(monkeypatch, commit: int) -> list[int]:
-    """What a law that 60 examples are asked of is tried on."""
-    monkeypatch.setattr(turns, "commits", lambda: commit)
-    found = []
-
-    @examples(60)
-    @given(st.integers(0, 10**9))
-    def note(number: int) -> None:
-        found.append(number)
-
-    note()
-    return found
-
-
-def test_another_third_of_the_examples_of_a_law_is_drawn_with_each_commit(monkeypatch):
-    one, two, three, again = (drawn(monkeypatch, commit) for commit in range(4))
-    assert len(one) == len(two) == len(three) == 20 and again == one
-    assert len({*one, *two, *three}) > 30

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from stories import Act, scripts, story
-from turns import examples
 
 from c3sim.api import prepare
 from c3sim.engine.clock import Clock
@@ -22,7 +21,7 @@ REL = 1e-12
 
 
 @pytest.mark.slow
-@examples(150)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(scripts())
 def test_compiled_and_pure_tell_the_same_story(script: tuple[list[Act], list[float]]) -> None:
     pure, seen = story(*script, Progress())
@@ -81,7 +80,7 @@ def test_rows_of_flows_that_have_gone_are_used_again() -> None:
     assert len(progress._flow_of_row) == 64
 
 
-@examples(50)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(scripts())
 def test_drained_flows_end_when_the_clock_says(script: tuple[list[Act], list[float]]) -> None:
     """All started at once, with neither domains nor rules: the same ends as on a clock."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from stories import Act, long_story, scripts, story
-from turns import examples
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.compiled.line import SETTLED
@@ -21,7 +20,7 @@ from c3sim.engine.progress import Progress
 REL = 1e-12
 
 
-@examples(150)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(scripts())
 def test_who_is_left_alone_ends_as_if_all_were_solved(
     script: tuple[list[Act], list[float]],

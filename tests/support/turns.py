@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 if TYPE_CHECKING:
     import pytest
 
 LONG = 30  # commits in a row that have every test that is marked long
-TURNS = 3  # commits in a row that draw all examples of a law
 MARKED = re.compile(r"^pytestmark = .*\bturns\((\d+)\)", re.MULTILINE)  # a file as a whole
 
 
@@ -34,16 +33,6 @@ def turn_of_commit(turns: int) -> int:
 def has_turn(name: str, turn: int, turns: int) -> bool:
     """True if *name* belongs to that share, whatever else there is."""
     return crc32(name.encode()) % turns == turn
-
-
-def examples(count: int, **settings: Any) -> Callable[[Any], Any]:
-    """A decorator: a law is tried on a third of *count* drawn examples, others with each commit."""
-    from hypothesis import seed
-    from hypothesis import settings as settings_of
-
-    said = {"deadline": None, "database": None, **settings}
-    few = settings_of(max_examples=count // TURNS, **said)
-    return lambda test: seed(turn_of_commit(TURNS))(few(test))
 
 
 def waits(file: Path, root: Path) -> bool:

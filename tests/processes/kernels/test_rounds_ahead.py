@@ -6,7 +6,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from shapes import TEACHING, gpu_of
-from turns import examples
 
 from c3sim.models.capacity import Capacity
 from c3sim.models.dispatch import RULES
@@ -74,7 +73,7 @@ def contended(draw: st.DrawFn) -> tuple[Node, Workload]:
 
 
 @pytest.mark.slow
-@examples(150, phases=[Phase.generate])
+@settings(max_examples=150, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
     """Rounds taken ahead are given back when a newcomer waits; whatever happens, all tiles are
@@ -90,7 +89,7 @@ def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(contended())
 def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:
     """Several rounds in one segment are a shortcut. Where somebody waits for tiles it is not taken,
