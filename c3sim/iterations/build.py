@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from c3sim.errors import InputError
+from c3sim.iterations.autocast import casts_around
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.halves import join
@@ -207,6 +208,7 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
             fused=iteration.fused,
             eager=iteration.attention == "eager",
             rms=isinstance(model, Transformer) and model.gated,
+            autocast=iteration.autocast,
         ),
         mesh=mesh,
         micro_batches=turns.batches,
@@ -362,7 +364,7 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     builder = Builder(node, planned.operators.activation, calls, groups=planned.mesh.groups)
     builder.recorded = iteration.phase == "training"
     builder.halves = iteration.halves == 2
-    builder.scales = planned.operators if iteration.scales == "tensor" else None
+    builder.around = casts_around(iteration, planned.model, planned.operators, planned.mesh)
     units = planned.units()
     fsdp = planned.mesh.fsdp
     count = fsdp.pieces if fsdp else 1

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from c3sim.iterations.halves import in_turns
 from c3sim.iterations.mesh import Group
-from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.scales import scaled
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.models.groups import ranks_in
 from c3sim.spec.hardware import Node
@@ -46,8 +44,8 @@ class Builder:
     awaited: list[tuple[str, int]] = field(default_factory=list)
     """collectives that the compute stream waits for, after so many operators"""
     awaited_by_half: list[list[tuple[str, int]]] = field(default_factory=lambda: [[], []])
-    scales: OperatorSet | None = None
-    """makes the casts in front of products of 8 bit numbers; left out: there are none"""
+    around: Callable[[Iterable[Step]], Iterable[Step]] | None = None
+    """puts the casts around products; left out: there are none"""
     halves: bool = False
     """true: what is launched is half a batch, and goes twice (halves.py)"""
 
@@ -61,8 +59,8 @@ class Builder:
         """Launch *steps* one after the other, or of both halves in turns; yields each with the name
         of its task.
         """
-        if self.scales is not None:
-            steps = scaled(self.scales, steps)
+        if self.around is not None:
+            steps = self.around(steps)
         return (in_turns if self.halves else Builder.in_order)(self, prefix, steps)
 
     def in_order(self, prefix: str, steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:

@@ -83,14 +83,14 @@ class Layer:
             *([] if self.apart else self._whole("gather-gradient2")),
             *self._network_backward(),
             *o.normalisation_backward("norm2", rows, width, vectors),
-            o.elementwise("add-gradient2", rows * width, 2, 1),
+            o.elementwise("add-gradient2", rows * width, 2, 1, element=o.kept),
             *self._undropped("1"),
             *self._norm_behind("attention", backward=True),
             *self._whole("gather-gradient1"),
             *self.products.gradients(("o",)),
             *self._heads_backward(),
             *o.normalisation_backward("norm1", rows, width, vectors),
-            o.elementwise("add-gradient1", rows * width, 2, 1).beside({"layer": 1}),
+            o.elementwise("add-gradient1", rows * width, 2, 1, element=o.kept).beside({"layer": 1}),
         ]
 
     def _heads_forward(self) -> list[Step]:
@@ -289,13 +289,14 @@ class Layer:
     def _residual(self, number: str) -> list[Step]:
         """Dropout (a mask of a byte each is kept) and the sum with what went round."""
         o, numbers = self.o, self.share.own_rows * self.model.hidden
-        mask = 1.0 / o.element
+        mask, wide = 1.0 / o.element, o.kept / o.element
         if not (self.model.dropout and self.share.training):
-            return [o.elementwise(f"add{number}", numbers, 2, 1)]
+            return [o.elementwise(f"add{number}", numbers, 1 + wide, wide)]
         if o.fused:
-            return [o.dropout(f"dropout-add{number}", numbers, 2, 1 + mask)]
+            return [o.dropout(f"dropout-add{number}", numbers, 1 + wide, wide + mask)]
         dropped = o.dropout(f"dropout{number}", numbers, 1, 1 + mask)
-        return [dropped.called({"dropout": 1}), o.elementwise(f"add{number}", numbers, 2, 1)]
+        added = o.elementwise(f"add{number}", numbers, 1 + wide, wide)
+        return [dropped.called({"dropout": 1}), added]
 
     def _undropped(self, number: str) -> list[Step]:
         if not self.model.dropout:

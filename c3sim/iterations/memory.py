@@ -34,7 +34,7 @@ def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: f
     """
     iteration, units = planned.iteration, planned.units()
     ends = [unit for unit, here in ((units.start, first), (units.end, last)) if here]
-    size = planned.operators.element
+    size = planned.operators.kept
     training = iteration.phase == "training"
     own = max(size, MASTER) if iteration.master_weights else size
     kept = MOMENTS + (own > size) if iteration.optimizer != "none" else 0

@@ -54,6 +54,7 @@ class OperatorSet:
     fused: bool = False
     eager: bool = False
     rms: bool = False
+    autocast: bool = False  # autocast.py
     layers: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
@@ -68,6 +69,11 @@ class OperatorSet:
     @property
     def element(self) -> int:
         return max(2, DTYPE_BYTES[self.dtype])
+
+    @property
+    def kept(self) -> int:
+        """Bytes of a number of weights, their gradients, and what goes round products."""
+        return 4 if self.autocast else self.element
 
     @property
     def activation(self) -> Dtype:
@@ -333,20 +339,19 @@ class OperatorSet:
         """Gradients of its input (reads it and the output's gradient), then of its weights, so many
         *vectors* (reads both again, down the columns).
         """
-        size = float(rows * width * self.element)
+        size = float(rows * width * self.kept)
+        flops = self.parts.norm_gradient_flops * rows * width
         weights = Kernel(
             kind="kernel",
             operator="normalisation",
             read=2 * size,
-            written=float(width * self.element),
+            written=float(width * self.kept),
             workgroups=ceil(width / COLUMNS),
             per_unit=1,
             dependent_loads=self.parts.loads + 2 * ceil(rows / ROWS_AT_A_TIME),
         )
         kernels = [
-            self._rows(
-                f"{name}-input", rows, width, 2, self.parts.norm_gradient_flops * rows * width
-            ),
+            self._rows(f"{name}-input", rows, width, 2, flops),
             Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
         ]
         return [kernel.called({"normalisation": 0.5}) for kernel in kernels]
@@ -455,7 +460,7 @@ class OperatorSet:
         return Op(name, task, operator, launches=launches)
 
     def _rows(self, name: str, rows: int, width: int, read: int, flops: float) -> Op:
-        parts, row = self.parts, float(width * self.element)
+        parts, row = self.parts, float(width * self.kept)
         task = Kernel(
             kind="kernel",
             operator="normalisation",

@@ -72,7 +72,7 @@ def optimizer_ops(
     """
     if optimizer == "none" or not tensors:
         return []
-    numbers, element = sum(tensors), operators.element
+    numbers, element = sum(tensors), operators.kept
     size = max(element, MASTER) if master else element
     ops = _passes(operators, optimizer, tensors, numbers, size, fused=fused)
     if size != element:

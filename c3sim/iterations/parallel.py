@@ -74,7 +74,7 @@ class Buckets(Replicas):
         for number, size in enumerate(step.gradients):
             builder.compute(name, self._copied(f"into-bucket{number or ''}", size))
             self.sizes[among].append(size)
-            self.filled[among] += size * self.o.element
+            self.filled[among] += size * self.o.kept
             most = self.ddp.bucket if self.number[among] else FIRST_BUCKET
             if self.filled[among] >= most:
                 self._send(builder, among)
@@ -93,7 +93,7 @@ class Buckets(Replicas):
 
     def _copied(self, name: str, size: int) -> Op:
         calls: dict[HostCall, float] = {"bucket": 1.0 if self.ddp.views else 0.5}
-        return self.o.elementwise(name, size, 1, 1).called(calls)
+        return self.o.elementwise(name, size, 1, 1, element=self.o.kept).called(calls)
 
     def _send(self, builder: Builder, among: str) -> None:
         name = f"{'expert-' if among == EXPERTS else ''}bucket{self.number[among]}"

@@ -117,7 +117,7 @@ class Projections:
             steps.append(self._of_input(name))
             if number:
                 numbers = self.gemms[name]["m"] * self.gemms[name]["k"]
-                steps.append(self.o.elementwise(f"{name}-sum", numbers, 2, 1))
+                steps.append(self.o.elementwise(f"{name}-sum", numbers, 2, 1, element=self.o.kept))
             steps += (exchange or []) if number == len(names) - 1 else []
             steps += self._of_weights(name)
         return steps

@@ -157,6 +157,9 @@ class Iteration(Spec):
     master_weights: bool = False
     """mixed precision: the optimizer keeps weights and moments in 4 byte numbers, takes gradients
     from the others and gives them weights back"""
+    autocast: bool = False
+    """weights, gradients and optimizer have 4 byte numbers, norms and what goes round attention and
+    network too; products have numbers of *precision* and cast their operands"""
     optimizer_on: Literal["compute_units", "memory"] = "compute_units"
     """memory: units inside the memory run it (gpu.hbm.internal_rate), a what-if"""
     checkpointing: Literal["none", "layer"] = "none"
@@ -199,6 +202,10 @@ class Iteration(Spec):
             raise ValueError(f"an optimizer is for training; the phase is {self.phase}")
         if self.scales != "none" and self.precision != "fp8":
             raise ValueError(f"scales are of fp8; the precision is {self.precision}")
+        if self.autocast and self.precision not in ("bf16", "fp16"):
+            raise ValueError(f"autocast is to 16 bit; the precision is {self.precision}")
+        if self.autocast and self.master_weights:
+            raise ValueError("autocast has weights of 4 bytes; master_weights are beside others")
         return self
 
     @property
