@@ -142,6 +142,7 @@ class Dispatcher:
         self._fills = 0
         self._sharing: dict[Grid, None] = {}  # resident ones whose rate is that beside others
         self._told = True  # of all that have come and gone
+        self._resident: dict[Grid, None] = {}
 
     def places(self, shape: GridShape, residents: int) -> int:
         """Workgroups of a grid of *shape* that run at once with the units of its mask to itself,
@@ -240,6 +241,7 @@ class Dispatcher:
         if not grid.resident:
             self._long.pop(grid, None)
             self._sharing.pop(grid, None)
+            self._resident.pop(grid, None)
         self._tell()
         self._cut_others(grid)  # they may use the room now
         self.fill(behind=grid)
@@ -343,7 +345,9 @@ class Dispatcher:
         self._sort_in(grid)
         if grid.joined:
             self._sharing[grid] = None
-        self._tell()
+        self._resident[grid] = None
+        if len(self._resident) > 1:
+            self._tell()
         grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:

@@ -200,7 +200,8 @@ class Kernel:
         ahead = ahead and (self.dispatcher.in_order or spec.fold_any_order)
         calls = self._placed, self._cut if ahead or spec.schedule in POOLED else None
         self.grid = Grid(task, self.shape, spec.claim, planned.priority, ahead, *calls)
-        if spec.beside is not None and spec.claim.loads:
+        port = context.node.gpu.compute_units.port
+        if spec.beside is not None and spec.claim.loads and port is not None:
             self.grid.joined = self._joined
         self.grid.short = spec.fold_any_order and spec.schedule == "one_per_tile"
         self.concurrent = max(1, self.dispatcher.places(self.shape, spec.residents))
