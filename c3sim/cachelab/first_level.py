@@ -6,11 +6,14 @@ from c3sim.cachelab.loop import earliest, find, free_way, in_l2, learn, trusted
 from c3sim.cachelab.state import (
     CODE,
     FREE,
+    JOINED,
+    JOINING,
     L1,
     L1_HITS,
     L2_LOAD_HITS,
     LINE,
     LOADS,
+    MASK,
     NO_WAIT,
     NONE,
     READY,
@@ -19,10 +22,12 @@ from c3sim.cachelab.state import (
     STORED,
     THERE,
     UNIT_IDLE,
+    UNTIL,
     USED,
     Settings,
     State,
     channel_of,
+    place_of,
     set_of,
 )
 from c3sim.engine.compiled.table import inline
@@ -63,6 +68,27 @@ def in_l1(s: State, index: int, way: int, mask: int) -> int:
 
 
 @inline
+def from_l2(p: Settings, s: State, unit: int, line: int, code: int, mask: int, now: float) -> float:
+    """When the sectors *mask* of *line* are there, which a load that passed L1 asks for. It goes
+    with another one, of a unit with the same coalescer, that has asked for them for less than
+    ``join_time``.
+    """
+    die, place = unit // p.of_die, place_of(p, line) % JOINING
+    coalescer = die * p.coalescers + unit % p.of_die % p.coalescers
+    under_way = s.joining[coalescer * p.banks + channel_of(p, line) % p.banks]
+    same = under_way[LINE, place] == line
+    past = now > under_way[UNTIL, place]
+    if same and not past and not mask & ~int(under_way[MASK, place]):
+        s.counts[JOINED] += s.counts[SECTORS]
+        return float(max(now, under_way[READY, place]))
+    done = in_l2(p, s, die, line, code, now)
+    if p.join_time > 0.0 and (same or past):
+        under_way[LINE, place], under_way[MASK, place] = line, mask
+        under_way[UNTIL, place], under_way[READY, place] = now + p.join_time, done
+    return float(done)
+
+
+@inline
 def access(
     p: Settings, s: State, unit: int, line: int, code: int, mask: int, asked: int, now: float
 ) -> float:
@@ -74,7 +100,7 @@ def access(
     store = code % 2 == 1
     s.counts[SECTORS] = many_of(mask)
     s.counts[STORED if store else LOADS] += s.counts[SECTORS] if store else asked
-    index, way, there = 0, NONE, 0.0
+    index, way, there, lacking = 0, NONE, 0.0, mask
     if not store and p.policy & L1:
         index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
         way = find(s.l1, index, line)
@@ -90,7 +116,9 @@ def access(
         now += 0.5 * p.l1_latency
     elif not store:
         s.counts[L2_LOAD_HITS] += asked - s.counts[SECTORS]
-    done = max(there, in_l2(p, s, die, line, code, now))
+    if store:
+        return float(max(there, in_l2(p, s, die, line, code, now)))
+    done = max(there, from_l2(p, s, unit, line, code, lacking, now))
     if way != NONE and there == 0.0:
         if s.l1[index, LINE, way] != NONE:
             learn(s, 0, int(s.l1[index, CODE, way]), False)

@@ -107,7 +107,7 @@ def _followed(tiled: Tiled, machine: Machine, policy: str) -> Served:
     counts = laboratory.counts(policy)
     return Served(
         held=machine.shared,
-        l2=counts.l1 + counts.l2,
+        l2=counts.l1 + counts.l2 + counts.joined,
         cache=counts.cache,
         read=counts.read,
         written=counts.written + counts.left,

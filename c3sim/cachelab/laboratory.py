@@ -56,7 +56,8 @@ class Counts:
     """Bytes of a program by place, under one policy.
 
     *left* is in lines of L2 (or of the memory-side cache) when it ends, and has to be written yet;
-    *combined*: stores that met their line in L2; *inserted*: what took lines of the last shared
+    *joined*: loads that went with another one of their sectors, past L1; *combined*: stores that
+    met their line in L2; *inserted*: what took lines of the last shared
     cache. *row_hits*: part of the lines read and written that hit an open row. *stalls*: part of
     the time in which a channel of memory stood idle since a miss waited for a line, of its bank or,
     in proportion, of a unit. Of *samples*, each a *part* of all lines, the standard error: *error*,
@@ -68,6 +69,7 @@ class Counts:
     stored: float = 0.0
     l1: float = 0.0
     l2: float = 0.0
+    joined: float = 0.0
     cache: float = 0.0
     read: float = 0.0
     written: float = 0.0
@@ -84,8 +86,8 @@ class Counts:
 
     @property
     def found(self) -> float:
-        """Part of the loads that L1 or L2 serves."""
-        return (self.l1 + self.l2) / self.loaded if self.loaded else 0.0
+        """Part of the loads that L1 or L2 serves, or another load on its way."""
+        return (self.l1 + self.l2 + self.joined) / self.loaded if self.loaded else 0.0
 
     @property
     def of_memory(self) -> float:
@@ -334,6 +336,8 @@ def settings_of(machine: Machine, policy: int, classes: int) -> bits.Settings:
         l2_cycles=machine.l2_cycles,
         memory_cycles=machine.memory_cycles,
         row_cycles=machine.row_cycles,
+        join_time=machine.join_time,
+        coalescers=machine.coalescers,
     )
 
 
@@ -352,6 +356,7 @@ def _counts(
         stored=sums[bits.STORED] * of_sector,
         l1=sums[bits.L1_HITS] * of_sector,
         l2=sums[bits.L2_LOAD_HITS] * of_sector,
+        joined=sums[bits.JOINED] * of_sector,
         cache=sums[bits.SIDE_HITS] * each,
         read=sums[bits.READS] * each,
         written=sums[bits.WRITES_OUT] * each,

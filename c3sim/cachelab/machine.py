@@ -31,7 +31,7 @@ from c3sim.spec.task import Dtype
 MOST_LINES_UNDER_WAY = 64  # of a workgroup
 PACE = (
     *("clock", "window", "flops", "l1_latency", "l2_latency", "cache_latency", "memory_latency"),
-    *("l2_cycles", "memory_cycles", "row_cycles"),
+    *("l2_cycles", "memory_cycles", "row_cycles", "join_time"),
 )
 POWERS = ("l1_ways", "row_lines", "queue", "interleave")  # of two
 
@@ -82,6 +82,8 @@ class Machine:
     l2_cycles: float  # of a bank for a line
     memory_cycles: float  # of a channel
     row_cycles: float  # to close a row and open another
+    coalescers: int = 1  # of a die, between units and banks: loads are joined there
+    join_time: float = 0.0  # for which a load that passes L1 takes others of its sectors along
 
     @property
     def classes(self) -> int:
@@ -170,6 +172,7 @@ def machine_of(
         shared=gpu.shared_cache,
         written_ways=max(1, round(values["written_share"] * ways / share)),
         banks=banks,
+        coalescers=max(1, round(values["coalescers"] / gpu.dies.count / parts)),
         channels=channels,
         queue=int(values["queue"]),
         interleave=int(values["interleave"]),
@@ -199,4 +202,5 @@ def _cycles(gpu: Gpu, values: Mapping[str, float]) -> dict[str, float]:
         "l2_cycles": values["banks"] * line / gpu.l2.bandwidth,
         "memory_cycles": of_channel / (gpu.hbm.bandwidth * gpu.hbm.read_efficiency),
         "row_cycles": values["row_time"] * clock,
+        "join_time": values["join_time"] * clock,
     }

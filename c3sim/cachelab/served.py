@@ -77,7 +77,7 @@ def served_of(
     return Served(
         held=machine.shared,
         l1=counts.l1,
-        l2=counts.l2 + max(0.0, counts.stored - written),
+        l2=counts.l2 + counts.joined + max(0.0, counts.stored - written),
         cache=counts.cache,
         read=counts.read,
         written=written,

@@ -18,8 +18,9 @@ L1, L2, STORES, NO_WAIT, RINSE, PREDICT = 1, 2, 4, 8, 16, 32
 LOADS, STORED, L1_HITS, L2_LOAD_HITS, L2_STORE_HITS, SIDE_HITS, READS, WRITES_OUT = range(8)
 READ_ROWS, WRITE_ROWS, IDLE, UNIT_IDLE, WAITED, QUEUED, PASSED, FILLED = range(8, 16)
 LEFT_CLEAN, LEFT_WRITTEN, RINSED, CLEANED, SIDE_FILLED, SIDE_LEFT, STAMP = range(16, 23)
-COPIED, SECTORS, COUNTS = 23, 24, 25
+COPIED, SECTORS, JOINED, COUNTS = 23, 24, 25, 26
 WRITES = 32  # of a channel that gather
+JOINING = 64  # loads on their way to a bank that others may go with
 RECENT = 4  # rows of a bank of DRAM that are remembered
 BURST = 4  # lines that a workgroup starts at once
 TRUSTED, LEARNED, SURE = 2, 4, 7  # counters of the predictor: least that takes lines, start, most
@@ -59,6 +60,8 @@ class Settings(NamedTuple):
     l2_cycles: float
     memory_cycles: float
     row_cycles: float
+    join_time: float
+    coalescers: int  # of a die
 
 
 class State(NamedTuple):
@@ -74,6 +77,7 @@ class State(NamedTuple):
     gathered: Array  # channel x WRITES: places
     rows: Array  # ROW, READY_OF_ROW x channel x bank of DRAM x RECENT
     row_banks: Array  # FREE, NEXT x channel x bank of DRAM
+    joining: Array  # coalescer and bank x JOIN_LINES x JOINING: loads that others may go with
     trust: Array  # level x instruction
     counts: Array
 
@@ -94,11 +98,19 @@ class Slots(NamedTuple):
 LINE, USED, READY, CODE, WRITTEN, THERE, CACHE_LINES = range(7)
 HERE, COPY = 1, 2
 FREE, NEXT, BANK_LINES = range(3)  # of a bank,
+# of a load that others may go with, beside LINE and READY: until when, and its sectors;
+UNTIL, MASK, JOIN_LINES = 1, 3, 4
 # of a channel, beside FREE (lines read and written; sectors loaded, and found in L1 or L2);
 GATHERING, MOVED, LOADED, FOUND, CHANNEL_LINES = range(1, 6)
 # of a row:
 ROW, READY_OF_ROW = 0, 1
 POSITION, END, PHASE, PLACE, LATEST, AGE, SLOT_LINES = range(7)  # of a slot
+
+
+@inline
+def found_so_far(s: State) -> float:
+    """Sectors that loads have found in L1 or L2, or on their way from there."""
+    return float(s.counts[L1_HITS] + s.counts[L2_LOAD_HITS] + s.counts[JOINED])
 
 
 @inline
@@ -154,6 +166,7 @@ def new_state(p: Settings, ways: tuple[int, int, int], codes: int) -> State:
         gathered=_table((p.channels, WRITES), NONE),
         rows=np.stack([_table((*rows, RECENT), NONE), _table((*rows, RECENT))]),
         row_banks=_table((2, *rows)),
+        joining=_table((banks * p.coalescers, JOIN_LINES, JOINING), NONE),
         trust=_table((2, codes), LEARNED),
         counts=_table((COUNTS,)),
     )

@@ -15,8 +15,7 @@ from c3sim.cachelab.state import (
     BURST,
     END,
     FOUND,
-    L1_HITS,
-    L2_LOAD_HITS,
+    JOINED,
     LATEST,
     LINE,
     LOADED,
@@ -30,6 +29,7 @@ from c3sim.cachelab.state import (
     Slots,
     State,
     channel_of,
+    found_so_far,
 )
 from c3sim.cachelab.stream import (
     ASKED,
@@ -89,15 +89,16 @@ def advance(
         line, code = int(steps[at, STEP_LINE]), int(steps[at, STEP_CODE]) & CODES
         mask = int(steps[at, STEP_CODE]) >> CODE_BITS & SECTORS
         asked = int(steps[at, STEP_CODE]) >> ASKED
-        found = s.counts[L1_HITS] + s.counts[L2_LOAD_HITS]
+        found, joined = found_so_far(s), s.counts[JOINED]
         done = access(p, s, unit, line, code, mask, asked, now)
         if code % 2 == 0:
             channel = channel_of(p, line)
             s.channel[LOADED, channel] += asked
-            s.channel[FOUND, channel] += s.counts[L1_HITS] + s.counts[L2_LOAD_HITS] - found
-        slots.ring[slot, place] = done
+            s.channel[FOUND, channel] += found_so_far(s) - found
+        if s.counts[JOINED] == joined:  # else it has the place of the load that it goes with
+            slots.ring[slot, place] = done
+            slots.at[PLACE, slot] = (place + 1) % p.window
         slots.at[LATEST, slot] = max(slots.at[LATEST, slot], done)
-        slots.at[PLACE, slot] = (place + 1) % p.window
         slots.at[POSITION, slot] = at + 1
         now += issue
     slots.key[slot] = now
