@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from c3sim.cachelab import laboratory, state, stream, turns
+from c3sim.cachelab import laboratory, served, state, stream, turns
 from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.nests import Program, program_of
-from c3sim.cachelab.served import row_hits_of_streams, served_by, source_of
+from c3sim.cachelab.served import row_hits_of_streams, source_of
 from c3sim.cachelab.stack import distances, found_by
 from c3sim.cachelab.stream import Grain, Launch
 from c3sim.errors import InputError
@@ -411,8 +411,9 @@ def test_copies_of_written_lines_take_room_among_the_written():
     ("join_time", "ours", "joined", "found"),
     [(50.0, [0], 1, 0), (0.0, [0], 0, 1), (50.0, [8, 0], 0, 1)],
 )
-def test_a_load_goes_with_one_of_the_same_sectors(join_time, ours, joined, found):
+def test_a_load_goes_with_one_of_the_same_sectors(monkeypatch, join_time, ours, joined, found):
     """Two units ask for line 0 at once; or one of them a latency later, when L2 has it."""
+    monkeypatch.setattr(served, "row_hits_of_streams", lambda _: (1.0, 1.0))
     machine = replace(MANY, window=1, join_time=join_time)
     counts = run(machine, "past_l1", of_units([0], ours)).counts
     assert (counts[state.JOINED], counts[state.L2_LOAD_HITS]) == (joined, found)
@@ -420,7 +421,7 @@ def test_a_load_goes_with_one_of_the_same_sectors(join_time, ours, joined, found
     program = Program.of(of_units([0], ours))
     of_all = Laboratory(program, machine).counts("past_l1")
     assert (of_all.joined, of_all.found) == (joined * LINE, 1 / (len(ours) + 1))
-    assert served_by(Laboratory(program, machine), "past_l1").l2 == LINE
+    assert served.served_by(Laboratory(program, machine), "past_l1").l2 == LINE
 
 
 @pytest.mark.parametrize(("bytes_of_second", "joined"), [(16, 0), (32, 2), (48, 0)])

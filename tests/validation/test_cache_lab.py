@@ -17,14 +17,14 @@ def plan(name):
 
 
 FOUND, SECOND = plan("h200-cache-lab"), plan("h200-cache-lab-2")
-THIRD = plan("h200-cache-lab-3")
-#: Rows of the page's tables: what the first plan bounds, the second and the third one.
+THIRD, FOURTH = plan("h200-cache-lab-3"), plan("h200-cache-lab-4")
+#: Rows of the page's tables: what the first plan bounds, the later ones.
 BOUNDED = [
     (FOUND, "L2 hits"),
     (FOUND, "DRAM bytes"),
-    *((found, name) for found in (SECOND, THIRD) for name in BOUNDS),
+    *((found, name) for found in (SECOND, THIRD, FOURTH) for name in BOUNDS),
 ]
-NAMES = {id(SECOND): ", second plan", id(THIRD): ", third plan"}
+NAMES = {id(SECOND): ", second plan", id(THIRD): ", third plan", id(FOURTH): ", fourth plan"}
 
 
 def test_the_page_says_how_far_off_the_predictions_are():
