@@ -92,9 +92,8 @@ def advance(
         found, joined = found_so_far(s), s.counts[JOINED]
         done = access(p, s, unit, line, code, mask, asked, now)
         if code % 2 == 0:
-            channel = channel_of(p, line)
-            s.channel[LOADED, channel] += asked
-            s.channel[FOUND, channel] += found_so_far(s) - found
+            s.channel[LOADED, channel_of(p, line)] += asked
+            s.channel[FOUND, channel_of(p, line)] += found_so_far(s) - found
         if s.counts[JOINED] == joined:  # else it has the place of the load that it goes with
             slots.ring[slot, place] = done
             slots.at[PLACE, slot] = (place + 1) % p.window
