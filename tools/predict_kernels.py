@@ -183,9 +183,8 @@ def kernels(gpu: Gpu, task: dict[str, Any]) -> list[dict[str, Any]]:
         said = {"pattern": task["pattern"], "bytes": task["mib"] * MIB, "lds": 0.0}
         return [{"kind": "stream", **said, "workgroups": task["workgroups"]}]
     if kind == "copy":
-        ends = {"source": "host", "destination": "gpu"}
-        if task["from"] == "gpu":
-            ends = {"source": "gpu", "destination": "host"}
+        to = task.get("to", "gpu" if task["from"] == "host" else "host")
+        ends = {"source": task["from"], "destination": to}
         return [{"kind": "copy", "bytes": task["mib"] * MIB, **ends}]
     row = {"operator": kind, "buffers": "rotating", "dtype": "bf16", "width": 128, **task}
     if kind == "attention":

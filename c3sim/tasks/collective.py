@@ -125,7 +125,7 @@ class CollectiveKind(EngineKind[Collective]):
             if task.by != "engines":  # a program calls for copies alone
                 placed["call_time"] = task.launch_time or 0.0
             return how(**placed)
-        shape = GridShape(node.gpu.compute_unit_count, scene.mask(task.stream))
+        shape = GridShape(CopyByRuntime.workgroups(copy, node.gpu), scene.mask(task.stream))
         own = CopyByRuntime(**{**of_any, "task": copy}, shape=shape)
         return how(**placed, shape=shape, own=own)
 

@@ -59,10 +59,9 @@ class CopyKind(EngineKind[Copy]):
         if scene.profile is not None and task.launch_time is None:
             placed["call_time"] = scene.profile.launch_time + scene.profile.copy_time
         if by_units(scene.node, scene.workload, task):
-            units = scene.node.gpu.compute_unit_count
-            shape = GridShape(task.workgroups or units, scene.mask(task.stream))
             how = CopyByRuntime if task.executor == DMA else CopyOnUnits
-            return how(**placed, shape=shape)
+            groups = task.workgroups or how.workgroups(task, scene.node.gpu)
+            return how(**placed, shape=GridShape(groups, scene.mask(task.stream)))
         placed["turns"] = 1  # repeats are submitted at once
         runtime = scene.profile is None and task.launch_time is None
         call = scene.node.host.copy_time if runtime else placed["call_time"]
@@ -75,10 +74,7 @@ def by_units(node: Node, workload: Workload, copy: Copy) -> bool:
     """
     within = (copy.source, copy.destination) == ("gpu", "gpu") and copy.executor == DMA
     by_kernel = node.gpu.dma_engines.local_copies == "kernels"
-    host = workload.host
-    a_call = host.submission == "one_by_one" and (
-        not host.prelaunched or host.release == "per_rank"
-    )
+    a_call = workload.host.submission == "one_by_one"
     return copy.executor == "kernel" or (within and by_kernel and a_call)
 
 
@@ -149,6 +145,11 @@ class CopyByEngines(_Copies, OnEngines[Copy]):
 class CopyOnUnits(_Copies, OnUnits[Copy]):
     """A copy kernel and its grid."""
 
+    @staticmethod
+    def workgroups(_task: Copy, gpu: Gpu) -> int:
+        """Workgroups where the task says no number: one for each unit."""
+        return gpu.compute_unit_count
+
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
         return copy_kernel(context.node, gpu, self.task, self.grid.workgroups)
 
@@ -161,6 +162,14 @@ class CopyByRuntime(_Copies, OnUnits[Copy]):
 
     by_host: ClassVar[bool] = True
     by_engines: ClassVar[bool] = True
+
+    @staticmethod
+    def workgroups(task: Copy, gpu: Gpu) -> int:
+        """Workgroups that fill the threads of all units: of two copies of 256 MiB in two streams of
+        an H200 the second begins when the first ends (suite ``h200_dma_beside``).
+        """
+        waves = plain_claim(gpu.compute_units, task.threads).waves
+        return gpu.compute_unit_count * (gpu.compute_units.waves // waves)
 
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
         task = StreamKernel(

@@ -71,10 +71,10 @@ def call_of(task: dict[str, Any]) -> Call:
     if kind == "stream":
         return stream(task)
     if kind == "copy":
+        there: dict[str, dict[str, Any]] = {"host": {"pin_memory": True}, "gpu": {"device": "cuda"}}
+        ends = task["from"], task.get("to", "gpu" if task["from"] == "host" else "host")
         count = task["mib"] * MIB
-        host = torch.empty(count, dtype=torch.uint8, pin_memory=True)
-        there = torch.empty(count, dtype=torch.uint8, device="cuda")
-        to, given = (there, host) if task["from"] == "host" else (host, there)
+        given, to = (torch.empty(count, dtype=torch.uint8, **there[end]) for end in ends)
         return lambda: to.copy_(given, non_blocking=True)
     if kind == "foreach-copy":
         to, given = ([numbers(task["numbers"]) for _ in range(task["tensors"])] for _ in range(2))

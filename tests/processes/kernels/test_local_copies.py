@@ -40,6 +40,20 @@ def test_a_kernel_waits_for_one() -> None:
     assert start_of_copy(with_local_copies("kernels")) == pytest.approx(102 * US)
 
 
+def test_so_does_one_behind_an_event() -> None:
+    start = start_of_copy(with_local_copies("kernels"), {"prelaunched": True, "release": "per_rank"})
+    assert start > 100 * US
+    assert start == pytest.approx(start_of_copy(with_local_copies("kernels"), {"prelaunched": True}))
+
+
+def test_the_second_of_two_copies_begins_when_the_first_leaves_room() -> None:
+    """A copy fills the threads of all units, so that two streams have one behind the other."""
+    tasks = {"first": {**COPY, "bytes": "16 MiB"}, "second": {**COPY, "bytes": "16 MiB"}}
+    data = {"schema": 1, "name": "w", "tasks": tasks, "host": {"order": ["first", "second"]}}
+    run = simulate(with_local_copies("kernels"), parse_workload(data))
+    assert run.task("second").start >= 0.9 * run.task("first").end
+
+
 def test_a_kernel_that_needs_no_lds_runs_beside_a_hold_that_leaves_waves() -> None:
     """A GEMM, which needs LDS, waits for that hold as well."""
     tasks = {"hold": {**HOLD, "waves": 1}, "copy": COPY}

@@ -214,7 +214,7 @@ bool HoldTask::note_times(DeviceTimes *times) {
 }
 
 Json HoldTask::workload() const {
-    return Json::object().set("kind", "hold").set("workgroups", workgroups_).set("time", std::to_string(static_cast<long>(time_us_)) + " us");
+    return Json::object().set("kind", "hold").set("workgroups", workgroups_).set("waves", 1).set("time", std::to_string(static_cast<long>(time_us_)) + " us");
 }
 
 }  // namespace probe
