@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import typer
@@ -28,7 +29,8 @@ class Guarded(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[WORDS] = list(args)
-        return super().parse_args(ctx, args)
+        with _told():  # help is printed here
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         from c3sim.experiments.kept import resuming
@@ -36,7 +38,7 @@ class Guarded(TyperGroup):
 
         words = ctx.meta.get(WORDS, [])
         lasts = words[:1] == ["lab"]  # as long as somebody looks at it; nothing to go on with
-        try:
+        with _told():
             with (
                 nullcontext() if lasts else resuming(words),
                 commanded(lambda: f"{ctx.invoked_subcommand}: reading and working"),
@@ -44,20 +46,27 @@ class Guarded(TyperGroup):
                 result = super().invoke(ctx)
             sys.stdout.flush()  # a closed pipe shows here, not at exit
             return result
-        except C3simError as error:
-            typer.echo(str(error), err=True)
-            raise typer.Exit(BAD_INPUT) from None
-        except KeyboardInterrupt as interrupt:
-            typer.echo(str(interrupt) or "c3sim: interrupted; nothing more was written", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            _silence()
-            raise typer.Exit(FAILED) from None
-        except OSError as error:  # a full disk behind standard output
-            _silence()
-            where = f"{short(str(error.filename), 120)}: " if error.filename else ""
-            typer.echo(f"c3sim: {where}{reason_of(error)}", err=True)
-            raise typer.Exit(FAILED) from None
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what is raised inside into a line on standard error and an exit code."""
+    try:
+        yield
+    except C3simError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt as interrupt:
+        typer.echo(str(interrupt) or "c3sim: interrupted; nothing more was written", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        _silence()
+        raise typer.Exit(FAILED) from None
+    except OSError as error:  # a full disk behind standard output
+        _silence()
+        where = f"{short(str(error.filename), 120)}: " if error.filename else ""
+        typer.echo(f"c3sim: {where}{reason_of(error)}", err=True)
+        raise typer.Exit(FAILED) from None
 
 
 def _silence() -> None:

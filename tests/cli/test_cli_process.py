@@ -52,14 +52,11 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about(empty):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_one_line(empty):
+@pytest.mark.parametrize("words", (["schema", "study"], ["--help"]), ids=" ".join)
+def test_a_full_disk_is_one_line(empty, words):
     with open("/dev/full", "w") as full:
         run = subprocess.run(
-            [*COMMAND, "schema", "study"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
+            [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
         )
     assert (run.returncode, run.stderr) == (1, "c3sim: no space left on device\n")
 

@@ -22,6 +22,8 @@ UNUSED = {
     "gpu.dma_engines.local_bandwidth": "the same",
     "gpu.kernels.release_spread": "one event for all; see tests/simulation/test_draws.py",
     "gpu.gemm_libraries.triton.enqueue_time": "no case launches this library eagerly",
+    "gpu.gemm_libraries.mori*.enqueue_time": "the same",
+    "*.peer_channels.long_base_latency": "no case is an all-to-all by NCCL; suite h200_nccl_loop",
     "collective_libraries.nccl.loop_enqueue_time": "no case is a loop; see tests/processes",
     "host_profiles.*": "no case names a profile; tests/processes, tests/iterations have some",
     "gpu.cache_policies.l1_bandwidth": "no case goes through L1; tests/models, suite h200_policies",

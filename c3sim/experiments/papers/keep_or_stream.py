@@ -8,7 +8,7 @@ that; its band is that of draws of what is known of caches and memory within int
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -18,7 +18,7 @@ from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import parameters_of, settings_drawn, spread
 from c3sim.experiments.cases import Case, workload_cases
-from c3sim.experiments.study import Asked, Row, StudyResult, grouped
+from c3sim.experiments.study import Asked, Row, StudyResult, grouped, with_settings
 from c3sim.experiments.subjects.policies import NONE, SET_ASIDE, TRIED, walls_of, warm
 from c3sim.kit.grid import Table
 from c3sim.kit.panels import Panel, panels_by
@@ -46,12 +46,11 @@ class Kept:
 
 
 def cases(asked: Asked) -> list[Kept]:
-    """Cases of the study named as pool, then of the study itself. Raises InputError: a node without
-    memory-side cache.
+    """Cases of the study named as pool, then of the study itself, all with the caller's settings.
+    Raises InputError: a node without memory-side cache.
     """
     study, node = asked.study, asked.nodes()[0]
-    pool = workload_cases(open_study(study.pool), node) if study.pool is not None else []
-    found = [*pool, *workload_cases(asked.loaded, node)]
+    found = [*_pool(asked, node), *workload_cases(asked.loaded, node)]
     node = found[0].node
     if node.gpu.memory_side_cache is None or node.gpu.cache_policies is None:
         raise InputError(f"{node.name} has no memory-side cache whose policies are known", "node")
@@ -69,6 +68,14 @@ def cases(asked: Asked) -> list[Kept]:
         for strategy in study.strategies
         for inputs in INPUTS
     ]
+
+
+def _pool(asked: Asked, node: Node) -> list[Case]:
+    if asked.study.pool is None:
+        return []
+    pool = open_study(asked.study.pool)
+    changed = with_settings(pool.study, asked.options.settings)
+    return workload_cases(replace(pool, study=changed), node)
 
 
 def _draws(asked: Asked, node: Node) -> list[Settings]:
@@ -120,7 +127,7 @@ def tables(found: StudyResult) -> list[Table | str]:
             lines.append({"scenario": scenario, "gain": cells})
     title = f"{found.title}: gain of wall time [5th to 95th percentile] (%)"
     means = []
-    for kind, rows in grouped(found.rows, lambda row: row.scenario.partition(" ")[2]).items():
+    for kind, rows in grouped(found.rows, lambda row: _parts(row.scenario)[1]).items():
         of_policy = grouped(rows, lambda row: row.policy)
         gains = {n: [row.gain for row in of] for n, of in of_policy.items() if n != NONE}
         cells = {
@@ -135,13 +142,19 @@ def tables(found: StudyResult) -> list[Table | str]:
     ]
 
 
+def _parts(scenario: str) -> tuple[str, str]:
+    """Its case, whose name may have spaces, and its strategy and operands."""
+    name, *kind = scenario.rsplit(" ", 2)
+    return name, " ".join(kind)
+
+
 def panels(found: StudyResult) -> list[Panel]:
     """The gain of each policy in every scenario, with its band."""
     lines = []
     for scenario, bands in grouped(found.bands, lambda band: band.scenario).items():
         shown = {each.policy: each for each in bands if each.policy not in (NONE, SET_ASIDE)}
         ends = {name: (each.p5, each.p95) for name, each in shown.items()}
-        place, kind = scenario.split(" ", 1)
+        place, kind = _parts(scenario)
         lines.append({"place": place, "kind": kind, "gain": shown, "ends": ends})
     title, how = "{kind} operands: gain of wall time", {"kind": "points", "bands": "ends.* %"}
     return panels_by(title, lines, "place", "gain.*.median %", **how)

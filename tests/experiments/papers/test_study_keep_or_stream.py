@@ -3,12 +3,13 @@
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.experiments.study import Options, run_study
+from c3sim.experiments.papers.keep_or_stream import cases, panels
+from c3sim.experiments.study import Asked, Options, run_study
 from c3sim.experiments.subjects.policies import NONE, TRIED, warm
 from c3sim.simulation.runs import run_once
 from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, load_study, load_workload
+from c3sim.spec.reading.loading import load_hardware, load_study, load_workload, open_study
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import StreamKernel, Workload
 
@@ -28,6 +29,28 @@ def test_rows_are_gains_over_no_policy():
     for row in result.to_dict()["rows"]:
         assert set(row) == {"scenario", "policy", "wall_s", "gain"}
         assert row["gain"] == pytest.approx(1.0 - row["wall_s"] / walls[row["scenario"]])
+
+
+def test_a_setting_in_a_scenarios_name_is_part_of_its_place():
+    """Strategy and operands are the last two words; a set value stands in front of them."""
+    result = run_study(ALONE, Options(band=False, settings={"task.gather.channels": 16}))
+    assert all("channels=16" in row.scenario for row in result.rows)
+    shown = panels(result)
+    assert [each.title.split(" operands")[0] for each in shown] == [
+        f"{strategy} {inputs}" for strategy in ("base", "conccl") for inputs in ("cold", "warm")
+    ]
+
+
+def test_a_setting_reaches_the_pairs_of_the_pool_too():
+    found = cases(
+        Asked(
+            loaded=open_study("keep-or-stream"),
+            options=Options(band=False, settings={"tasks[kind=gemm].lines": "past_l1"}),
+        )
+    )
+    of_pool = [each for each in found if not each.name.startswith("fsdp-layer")]
+    assert len(of_pool) == 30 * 4
+    assert {each.case.workload.tasks["gemm"].lines for each in of_pool} == {"past_l1"}
 
 
 def test_a_node_without_memory_side_cache_is_refused():
