@@ -338,18 +338,18 @@ def taking(built: Workload, takes: Mapping[str, float]) -> Workload:
         return built
     tasks = {}
     for name, task in built.tasks.items():
-        own = task.operator if isinstance(task, Kernel) else _CLASS_OF.get(task.kind, "")
-        times = takes.get(own, 1.0)
-        change: dict[str, float] = {}
-        if isinstance(task, Gemm | Collective):
-            change = {"speed": task.speed / times}
-        elif isinstance(task, Kernel):
+        times, change = 1.0, dict[str, float]()
+        if isinstance(task, Kernel):
+            times = takes.get(task.operator, 1.0)
             change = {
                 "efficiency": min(1.0, task.efficiency / times),
                 "stream_efficiency": min(4.0, task.stream_efficiency / times),
                 "memory_efficiency": min(1.0, task.memory_efficiency / times),
                 "dependent_loads": round(task.dependent_loads * times),
             }
+        elif isinstance(task, Gemm | Collective):
+            times = takes.get(_CLASS_OF[task.kind], 1.0)
+            change = {"speed": task.speed / times}
         tasks[name] = task.model_copy(update=change) if times != 1.0 else task
     return built.model_copy(update={"tasks": tasks})
 

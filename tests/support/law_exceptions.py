@@ -43,16 +43,6 @@ EXCEPTIONS |= {
     )
     for case in ("all_reduce, hierarchical", "packaged all-reduce-across-nodes")
 }
-#: Of a node that is tried by hand alone (``law_cases.ALIKE``): none is slower with ``pipeline: 1``.
-EXCEPTIONS |= {
-    (FASTER, f"h100-cluster: {case}"): EXCEPTIONS[
-        FASTER, "mi300x-cluster: all_reduce, hierarchical"
-    ]
-    for case in (
-        *("all_gather, hierarchical", "all_reduce, hierarchical", "reduce_scatter, hierarchical"),
-        *("packaged all-gather-alone", "packaged all-reduce-across-nodes"),
-    )
-}
 
 # Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
 # Strict: a fix fails here.

@@ -342,13 +342,17 @@ class Dispatcher:
         grid.batches += batch.rounds
         if grid.cut and (batch.rounds > 1 or not grid.foldable):
             self._long[grid] = None
+        self._enter(grid)
+        grid.placed(batch)
+
+    def _enter(self, grid: Grid) -> None:
+        """Count *grid* among those that have places."""
         self._sort_in(grid)
         if grid.joined:
             self._sharing[grid] = None
         self._resident[grid] = None
         if len(self._resident) > 1:
             self._tell()
-        grid.placed(batch)
 
     def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:
         """The place in each die's order at which *grid* stops: the first one of its places whose
