@@ -132,7 +132,8 @@ def _pass_cost(
     moved = part * served.hbm
     l1 = part * served.l1 * per_unit / served.l1_rate if served.l1 else 0.0
 
-    from_l2 = l2_bytes / (units.l2_bandwidth * clock / per_unit)
+    stored = write_share / units.port.store_bandwidth if units.port else 0.0
+    from_l2 = l2_bytes * max(1.0 / units.l2_bandwidth, stored) * per_unit / clock
     rate = _PassRate(way, far_bytes / clock, from_l2, l1, alu)
     return TileCost(
         rate=rate,

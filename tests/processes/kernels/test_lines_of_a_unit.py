@@ -142,3 +142,20 @@ def test_a_read_beside_a_gemm_feels_what_memory_carries() -> None:
     tasks = {"copy": {**copy, "stream": "s"}, "late": late, "gemm": gemm}
     run = simulate(NODE, parse_workload({"schema": 1, "name": "w", "tasks": tasks}))
     assert run.task("copy").end == pytest.approx(273e-6, rel=0.08)
+
+
+@pytest.mark.parametrize("port", (4, 8))
+def test_stores_that_l2_takes_leave_by_the_ports_of_units(port: int) -> None:
+    """A pass of 8 MiB that L2 has: 8 MiB / (132 units x *port* B x 1.98 GHz) = 8.0 and 4.0 us."""
+    ways = NODE.gpu.compute_units.port.model_copy(update={"store_bandwidth": float(port)})
+    units = NODE.gpu.compute_units.model_copy(update={"port": ways})
+    gpu = NODE.gpu.model_copy(update={"compute_units": units})
+    node = NODE.model_copy(update={"gpu": gpu})
+
+    def end(passes: int) -> float:
+        write = {"kind": "stream", "pattern": "write", "bytes": "8 MiB", "inputs": "warm"}
+        tasks = {"s": {**write, "passes": passes}}
+        return simulate(node, parse_workload({"schema": 1, "name": "w", "tasks": tasks})).end
+
+    a_pass = (1 << 23) / (132 * port * 1.98e9)
+    assert (end(40) - end(20)) / 20 == pytest.approx(a_pass, rel=0.05)
