@@ -62,12 +62,15 @@ def _registers_at_most(gpu: Gpu, threads: int) -> int:
 
 def room_of_one(gpu: Gpu, parts: Operators, key: float) -> dict[str, Any]:
     """Fields of a kernel for one new token, of keys of *key* bytes with their values: the room of a
-    workgroup, and what it has under way. It leaves 29 KiB of lines on a unit, not the 60 that
-    its workgroups would: two reads that waited for it share 70 GB/s (docs/decisions, 132).
+    workgroup, and what it has under way. It sets aside all shared memory of a unit, which leaves
+    29 KiB of lines, not 60: read from pairs of it and a stream, and found again in blind ones
+    (docs/decisions, 132).
     """
     one = parts.attention_of_one
     if one is None:
         return {}
-    claim: dict[str, Any] = {"threads": one.threads, "registers": one.registers, "lds": one.lds}
-    claim["set_aside"] = gpu.compute_units.lds
-    return {**claim, "loads": one.key_block * key, "memory_efficiency": one.memory_efficiency}
+    return {
+        **{"threads": one.threads, "registers": one.registers, "lds": one.lds},
+        **{"set_aside": gpu.compute_units.lds, "loads": one.key_block * key},
+        "memory_efficiency": one.memory_efficiency,
+    }
