@@ -29,15 +29,16 @@ def alone_takes_its_isolated_time(trial: Trial) -> None:
     """With every kind of sharing taken away, tasks that wait for nobody take what they take alone,
     to rounding.
 
-    A task's time counts from the common release. Tasks that wait for another (``after``, the same
-    stream) start later and are left out, as is an eager host's launch, whose thread serves tasks in
-    order.
+    A task's time counts from the common release. Tasks that wait for another (``after``,
+    ``awaits``, the same stream) start or end later and are left out, as is an eager host's launch,
+    whose thread serves tasks in order.
     """
     kinds = frozenset(kinds_of(trial.workload))
     together = simulate(trial.node, trial.workload, private=kinds)
     streams = [task.stream for task in trial.workload.tasks.values()]
     for name, task in trial.workload.tasks.items():
-        if task.after or (task.stream is not None and streams.count(task.stream) > 1):
+        shares_stream = task.stream is not None and streams.count(task.stream) > 1
+        if task.after or task.awaited or shares_stream:
             continue
         isolated = trial.alone(name).task(name).end
         assert together.task(name).end == pytest.approx(isolated, rel=REL), name

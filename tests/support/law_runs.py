@@ -95,7 +95,9 @@ def observed(node: Node, workload: Workload, **options: bool) -> tuple[Run, Reco
 
 def only(workload: Workload, name: str) -> Workload:
     """*workload* with task *name* alone, which waits for nothing."""
-    task = workload.tasks[name].model_copy(update={"after": ()})
+    task = workload.tasks[name]
+    waits = ("after", "awaits") if task.awaited else ("after",)
+    task = task.model_copy(update={wait: () for wait in waits})
     host = workload.host.model_copy(update={"order": ()})
     return workload.model_copy(update={"tasks": {name: task}, "host": host})
 
