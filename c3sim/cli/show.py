@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from c3sim.cli.spec_values import Row
+    from c3sim.spec.models import Transformer
     from c3sim.spec.reading.hardware import LoadedNode
     from c3sim.spec.reading.settings import Settings as SetValues
     from c3sim.spec.study import Values
@@ -232,7 +233,16 @@ def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
         derived += f"; weights {size(model.weight_bytes)}; {of_cache}"
         data |= {"weight_bytes": model.weight_bytes, "kv_bytes": model.kv_bytes}
         data |= {"active_parameters": active}
+        derived += f"\n{_flops(model)}"
     return data, [model.description, f"source: {model.source}", _fields(model), derived]
+
+
+def _flops(model: Transformer, tokens: int = 4096) -> str:
+    from c3sim.iterations.units import token_flops
+
+    products, attention = (3e-9 * flops for flops in token_flops(model, tokens))
+    every = f"{products + attention:.4g} GFLOP a token in training"
+    return f"{every}, {attention:.3g} of them attention in sequences of {tokens}"
 
 
 def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:

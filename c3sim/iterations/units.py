@@ -9,6 +9,7 @@ from math import ceil
 
 from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
+from c3sim.iterations.query_tiles import pairs_seen
 from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.models import LayerKind, Transformer
@@ -119,6 +120,25 @@ def transformer_units(
         return Units(start=NOTHING, each=each, end=NOTHING)
     ends = _Ends(operators, model, share, generates)
     return Units(start=ends.start(), each=each, end=ends.end())
+
+
+def token_flops(model: Transformer, tokens: int) -> tuple[float, float]:
+    """FLOP of one token forward, of matrix products and of attention, in sequences of *tokens*.
+
+    2 for each weight of a layer, its experts and the output head that a token goes through; and
+    2 (numbers of a key + numbers of a value) for each head and token seen. Training takes three
+    times as many (arXiv 2204.02311, appendix B, which counts tokens above the diagonal too).
+    """
+    dense, behind = model.dense, model.layers - model.dense_layers
+    own = model.shared_weights + model.experts_per_token * model.network_weights
+    first = model.dense_layers * (dense.shared_weights + dense.network_weights)
+    weights = first + behind * own + model.vocab * model.hidden
+    seen = 0.0
+    for index in range(model.layers):
+        window = model.kind_of(index).window
+        seen += pairs_seen(tokens, 0, window) / tokens if model.causal else tokens
+    of_pair = 2.0 * model.heads * (model.head_dim + model.value_dim)
+    return 2.0 * weights, of_pair * seen
 
 
 def layer_unit(operators: OperatorSet, model: Transformer, share: Share, kind: LayerKind) -> Unit:

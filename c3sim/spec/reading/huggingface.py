@@ -68,8 +68,8 @@ NOT_COUNTED: dict[str, tuple[tuple[Any, ...], str]] = {
     "attention_dropout": ((0, 0.0), "dropout of attention scores"),
     "attn_logit_softcapping": ((None,), "the cap of attention scores"),
     "final_logit_softcapping": ((None,), "the cap of logits"),
-    "num_nextn_predict_layers": ((0,), "layers that predict further tokens"),
-    "quantization_config": ((None,), "a GEMM in fewer bits, without precision: fp8,"),
+    "num_nextn_predict_layers": ((0,), "the layer that predicts a further token"),
+    "quantization_config": ((None,), "a product in fewer bits, unless precision: fp8 is said,"),
     "vision_config": ((None,), "the part that sees pictures"),
     "use_bidirectional_attention": ((False, None), "attention of both directions"),
 }
@@ -276,10 +276,9 @@ def _made(
             made.setdefault(ours, given[name])
         except InputError as error:
             errors.append(error)
-    for name in ("hidden_activation", "hidden_act"):
-        if (said := given.get(name)) is not None:
-            made["activation"] = ACTIVATIONS.get(said, said)
-            break
+    said = given.get("hidden_activation", given.get("hidden_act"))
+    if said is not None:
+        made["activation"] = ACTIVATIONS.get(said, said)
     dtype = given.get("dtype", given.get("torch_dtype", "bfloat16"))
     made["dtype"] = DTYPES.get(dtype, dtype)
     made["left_out"] = tuple(_left_out(given))
