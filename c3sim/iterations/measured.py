@@ -33,6 +33,9 @@ from c3sim.spec.workload import Workload
 
 #: Layers of the two runs; the increment is steady once the first layers have filled the queues.
 FEW, MORE = 2, 4
+#: Part of the host's time for a layer that the wall time follows where all layers wait for it: the
+#: optimizer's calls for it are hidden behind the last exchange.
+NEARLY = 0.95
 #: What is known of runs on a node with other rates, by piece and layers.
 Known = Mapping[tuple[Piece, int], Like]
 
@@ -71,6 +74,14 @@ class Measured:
         if self.few != self.more:
             one = self.low.numbers.at(one, self.few, self.more, self.planned.own_layers)
         return one.host > one.wall
+
+    @property
+    def bound_by_ends(self) -> bool:
+        """True if what stands before and behind so few layers takes so long that the host is waited
+        for in hardly any of them: another layer adds less than the host takes for it.
+        """
+        low, high = self.low.numbers, self.high.numbers
+        return high.wall - low.wall < NEARLY * (high.host - low.host)
 
     def sharing(self, private: frozenset[str]) -> Numbers:
         """The same where tasks have the kinds of sharing *private* to themselves."""
@@ -112,24 +123,29 @@ def measure(
     how: dict[str, Any] = {"sides": sides, "known": known or {}, "trace": trace}
     if planned.in_turns:
         return measure_turns(planned, change, all_layers=all_layers, **how)
-    layers = planned.own_layers
+    layers, called = planned.own_layers, iteration.launch == "eager"
     few, more = layers_to_run(planned)
     if all_layers or layers <= more + 1:
         few = more = layers
 
-    def runs(few: int, more: int, *, eager: bool) -> Measured:
+    def runs(few: int, more: int, *, eager: bool, **other: Any) -> Measured:
         built, average = _whole(planned, more, change, eager=eager)
-        pieces = RunsOfPieces(planned=planned, change=change, eager=eager, average=average, **how)
+        given: dict[str, Any] = {"planned": planned, "change": change, "average": average}
+        pieces = RunsOfPieces(**given, eager=eager, **{**how, **other})
         high = low = pieces(WHOLE, more, built)
         if few != more:
             low = replace(pieces, trace=False)(WHOLE, few)
         return Measured(planned=planned, few=few, more=more, low=low, high=high, host_bound=eager)
 
-    measured = runs(few, more, eager=False)
-    if iteration.launch == "eager" and measured.waits_for_host:
+    # the whole alone says whether the host is in the loop
+    if not called or not runs(few, more, eager=False, sides="none", trace=False).waits_for_host:
+        return runs(few, more, eager=False)
+    measured = runs(few, more, eager=True)
+    while measured.waits_for_host and measured.bound_by_ends and more < layers:
+        few, more = more, more + 2 * (more - few)  # whole turns of kinds of layers apart
+        if more >= layers:
+            few = more = layers
         measured = runs(few, more, eager=True)
-        if measured.waits_for_host and more < layers:  # so few are bound by their head
-            measured = runs(layers, layers, eager=True)
     return measured
 
 

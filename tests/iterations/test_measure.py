@@ -37,6 +37,10 @@ BERT: dict[str, Any] = {
         ),
         {"layers": 7, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
         pytest.param({**BERT, "layers": 14}, marks=pytest.mark.long),  # bound by the host
+        pytest.param(  # the same, which launches the optimizer behind a long last exchange
+            {"node": "h100-cluster", "layers": 12, "optimizer": "adamw", "parallel": {"cp": 16}},
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             {"node": "mi300x-8", "layers": 8, "parallel": {"kind": "fsdp"}, "phase": "forward"},
             marks=pytest.mark.long,
