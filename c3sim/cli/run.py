@@ -86,7 +86,7 @@ def run(
       c3sim run gemm-beside-all-gather --strategy conccl --uncertainty
       c3sim run llama3-8b-training --node h200-8 --set batch=2
       c3sim run llama3-70b-o --set links.bandwidth='60 GB/s' --against unset
-      c3sim run my-job.yaml --measured traces/ --set links.bandwidth='225 GB/s'
+      c3sim run my-job.yaml --measured traces/ --set links.bandwidth='10.5 GB/s'
     """
     changes, agree = settings(set_), agreeing(yes)
     _check_files(trace, plot)

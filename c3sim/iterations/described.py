@@ -23,8 +23,9 @@ from c3sim.evaluation.strategies.table import (
     strategy_name,
 )
 from c3sim.iterations.build import build, plan
-from c3sim.iterations.measure import result_of
+from c3sim.iterations.measure import result_of, step_of
 from c3sim.iterations.measured import InTurns, Known, Measured, layers_to_run, measure
+from c3sim.iterations.result import StepTimes
 from c3sim.iterations.runs import Change, Numbers, Runs, Sides, launched
 from c3sim.models.capacity import SHARING
 from c3sim.result import Result
@@ -186,6 +187,12 @@ def explain(
     said = evaluate_run(workload, node, strategy, stretched=False).notes
     past = tuple(note for note in said if note.startswith(PAST_IDEAL))
     return replace(found, notes=(*found.notes, *past))
+
+
+def step(workload: Described, node: Node, strategy: str) -> StepTimes:
+    """Where the time of the step goes as it is, from runs that its explanation begins with."""
+    strategy = strategy_name(strategy)
+    return step_of(_measured(workload, _chosen_on(node), strategy, sides="idle"), strategy)
 
 
 def explain_described(

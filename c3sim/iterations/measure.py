@@ -9,7 +9,7 @@ from c3sim.evaluation.trust import nearest
 from c3sim.iterations.build import Plan
 from c3sim.iterations.measured import InTurns, Measured
 from c3sim.iterations.memory import memory_bytes
-from c3sim.iterations.result import IterationResult
+from c3sim.iterations.result import IterationResult, StepTimes
 from c3sim.iterations.runs import Numbers, Runs
 from c3sim.iterations.stages import Stage
 from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
@@ -59,6 +59,20 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
         layers=planned.own_layers,
         simulated=min(simulated, planned.own_layers),
         stages=stages if planned.stages > 1 else (),
+        groups=_groups(planned, numbers),
+    )
+
+
+def step_of(measured: Measured | InTurns, strategy: str) -> StepTimes:
+    """Where the time of what was *measured* goes, by the whole alone."""
+    planned, numbers = measured.planned, measured.numbers
+    return StepTimes(
+        workload=planned.iteration.name,
+        node=planned.node.name,
+        strategy=strategy,
+        wall_s=numbers.wall,
+        overlap=_overlap(numbers),
+        parts=numbers.parts,
         groups=_groups(planned, numbers),
     )
 

@@ -7,12 +7,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from c3sim.iterations.shares import FURTHER
-from c3sim.result import ClassTime, Result
+from c3sim.result import ClassTime, OverlapResult, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from c3sim.iterations.stages import Stage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepTimes:
+    """Where the wall time of an iteration goes; fields as of :class:`IterationResult`."""
+
+    workload: str
+    node: str
+    strategy: str
+    wall_s: float
+    overlap: OverlapResult
+    parts: Mapping[str, float]
+    groups: Mapping[str, ClassTime]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)  # short, as that of any result

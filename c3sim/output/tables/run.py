@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import LOSES
 from c3sim.evaluation.strategies.rewrites import STAYS
-from c3sim.iterations.result import IterationResult
+from c3sim.iterations.result import IterationResult, StepTimes
 from c3sim.iterations.shares import FURTHER
 from c3sim.kit.layout import add_row, make_table, stack
 from c3sim.kit.step import Folds, folds, slowdown, stages_shown, total
@@ -293,6 +293,30 @@ def iteration_table(result: IterationResult) -> Group:
         f" {figures(result.energy_j)} J, mean power {figures(result.power.average_w)} W\n"
         f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
     )
+    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
+    return stack(
+        title,
+        head,
+        *_classes(result),
+        *(stages_lines(result, unit, length) if result.stages else ()),
+        *(f"note: {note}" for note in result.notes),
+        *filter(None, [result.trust]),
+    )
+
+
+def step_table(step: StepTimes) -> Group:
+    """The wall time, what of it is exposed communication, and a row per operator class."""
+    unit, length = time_unit(step.wall_s)
+    wall, exposed = (
+        f"{each / length:.3f} {unit}" for each in (step.wall_s, step.overlap.exposed_s)
+    )
+    title = f"{step.workload} on {step.node}, strategy {step.strategy}"
+    return stack(title, f"wall {wall}, exposed communication {exposed}", *_classes(step))
+
+
+def _classes(result: IterationResult | StepTimes) -> tuple[Table, str]:
+    """A row per operator class and further part of the wall time, and what its columns mean."""
+    unit, length = time_unit(result.wall_s)
     columns = [f"busy\n({unit})", f"alone\n({unit})", "share of\nwall (%)"]
     table = make_table(["operator class"], columns)
     for name in (*result.overlap.classes, *FURTHER):
@@ -306,16 +330,7 @@ def iteration_table(result: IterationResult) -> Group:
                 cells = [f"{each / length:.3f}" for each in (times.busy_s, times.exposed_s)]
                 add_row(table, f"  of {group}", *cells, MISSING)
     add_row(table, "wall", MISSING, MISSING, percent(sum(result.parts.values()) / result.wall_s))
-    title = f"{result.workload} on {result.node}, strategy {result.strategy}"
-    return stack(
-        title,
-        head,
-        table,
-        CLASSES_EXPLAINED,
-        *(stages_lines(result, unit, length) if result.stages else ()),
-        *(f"note: {note}" for note in result.notes),
-        *filter(None, [result.trust]),
-    )
+    return table, CLASSES_EXPLAINED
 
 
 def stages_lines(result: IterationResult, unit: str, length: float) -> tuple[Table, str]:
