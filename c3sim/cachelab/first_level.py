@@ -69,20 +69,21 @@ def in_l1(s: State, index: int, way: int, mask: int) -> int:
 
 @inline
 def from_l2(p: Settings, s: State, unit: int, line: int, code: int, mask: int, now: float) -> float:
-    """When the sectors *mask* of *line* are there, which a load that passed L1 asks for. It goes
-    with another one, of a unit with the same coalescer, that has asked for them for less than
-    ``join_time``.
+    """When the sectors *mask* of *line* are there, which a load that passed L1 asks for, or are
+    taken. A load goes with another one, of a unit with the same coalescer, that has asked for them
+    for less than ``join_time``.
     """
+    load = code % 2 == 0
     die, place = unit // p.of_die, place_of(p, line) % JOINING
     coalescer = die * p.coalescers + unit % p.of_die % p.coalescers
     under_way = s.joining[coalescer * p.banks + channel_of(p, line) % p.banks]
     same = under_way[LINE, place] == line
     past = now > under_way[UNTIL, place]
-    if same and not past and not mask & ~int(under_way[MASK, place]):
+    if load and same and not past and not mask & ~int(under_way[MASK, place]):
         s.counts[JOINED] += s.counts[SECTORS]
         return float(max(now, under_way[READY, place]))
     done = in_l2(p, s, die, line, code, now)
-    if p.join_time > 0.0 and (same or past):
+    if load and p.join_time > 0.0 and (same or past):
         under_way[LINE, place], under_way[MASK, place] = line, mask
         under_way[UNTIL, place], under_way[READY, place] = now + p.join_time, done
     return float(done)
@@ -96,7 +97,6 @@ def access(
     many, those that several waves ask for as often as they do.
     """
     s.counts[STAMP] += 1
-    die = unit // p.of_die
     store = code % 2 == 1
     s.counts[SECTORS] = many_of(mask)
     s.counts[STORED if store else LOADS] += s.counts[SECTORS] if store else asked
@@ -116,8 +116,6 @@ def access(
         now += 0.5 * p.l1_latency
     elif not store:
         s.counts[L2_LOAD_HITS] += asked - s.counts[SECTORS]
-    if store:
-        return float(max(there, in_l2(p, s, die, line, code, now)))
     done = max(there, from_l2(p, s, unit, line, code, lacking, now))
     if way != NONE and there == 0.0:
         if s.l1[index, LINE, way] != NONE:
