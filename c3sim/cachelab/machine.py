@@ -30,7 +30,7 @@ from c3sim.spec.task import Dtype
 
 MOST_LINES_UNDER_WAY = 64  # of a workgroup
 PACE = (
-    *("clock", "window", "flops", "l1_latency", "l2_latency", "cache_latency", "memory_latency"),
+    *("clock", "window", "l1_latency", "l2_latency", "cache_latency", "memory_latency"),
     *("l2_cycles", "memory_cycles", "row_cycles", "join_time"),
 )
 POWERS = ("l1_ways", "row_lines", "queue", "interleave")  # of two
