@@ -19,6 +19,7 @@ from c3sim.spec.task import Served
 SHARES = (0.25, 0.5, 1.0)  # of the last shared cache
 MOST = 750_000  # lines that a sample follows
 FOLLOWED = 3  # groups of rows of tiles
+ONCE = 0.01  # of operands and results
 
 
 class Tiled(NamedTuple):
@@ -88,8 +89,21 @@ def served_gemm(
     at = _RATES.get()
     if at is not None:
         machine = machine.paced_as(at)
-    there = machine_for(tiled, machine)
-    return tuple(_followed(tiled, with_share(there, share), policy) for share in shares)
+    there, found = machine_for(tiled, machine), list[Served]()
+    for share in sorted(shares):
+        larger = with_share(there, share)
+        if found and _once(tiled, found[-1]):  # so a larger cache finds no more
+            found.append(found[-1].model_copy(update={"held": larger.shared}))
+        else:
+            found.append(_followed(tiled, larger, policy))
+    return tuple(found)
+
+
+def _once(tiled: Tiled, served: Served) -> bool:
+    """True if memory moves operands and results of *tiled* no more than once, within ONCE."""
+    m, n, k, element, times = tiled[:5]
+    moved = served.read + served.written
+    return moved <= (1.0 + ONCE) * times * element * (m * k + k * n + m * n)
 
 
 @lru_cache(maxsize=1024)

@@ -97,13 +97,14 @@ def test_draws_of_rates_do_not_follow_lines_anew(monkeypatch: pytest.MonkeyPatch
 
     def counts(self: Laboratory, policy: str) -> Counts:
         runs.append(self.machine)
-        return Counts()
+        return Counts(read=1e9)  # more than operands: a larger cache may find some of them
 
     monkeypatch.setattr(Laboratory, "counts", counts)
     monkeypatch.setattr("c3sim.cachelab.gemm.find_spec", lambda name: True)
     slower = replace(H200, memory_latency=2 * H200.memory_latency, window=H200.window // 2)
+    of_fp32 = replace(H200, flops=H200.flops / 16)  # of the node, whatever its GEMMs compute in
     other = TILED._replace(m=192)
-    with paced_by(H200):
+    with paced_by(of_fp32):
         for machine in (H200, slower):
             served_gemm(other, machine, "past_l1", (1.0,), alike=True)
         assert len(runs) == 1
@@ -112,6 +113,26 @@ def test_draws_of_rates_do_not_follow_lines_anew(monkeypatch: pytest.MonkeyPatch
     served_gemm(other, slower, "past_l1", (1.0,), alike=True)
     assert len(runs) == 3
     assert runs[-1].memory_latency == slower.memory_latency
+    assert {each.flops for each in runs} == {H200.flops}
+
+
+def test_a_cache_that_finds_all_says_what_larger_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operands of 96 KiB and results of 64 KiB that move once with half of the cache: nothing is
+    left to find with all of it. What a quarter moves, half as much again, says nothing of a half.
+    """
+    once, followed = (256 * 128 + 128 * 128 + 256 * 128) * 2, []
+
+    def counts(self: Laboratory, policy: str) -> Counts:
+        followed.append(self.machine.shared / H200.shared)
+        return Counts(read=once * (1.5 if len(followed) == 1 else 1.0))
+
+    monkeypatch.setattr(Laboratory, "counts", counts)
+    monkeypatch.setattr("c3sim.cachelab.gemm.find_spec", lambda name: True)
+    shares = 0.25, 0.5, 1.0
+    found = served_gemm(TILED._replace(residents=3), H200, "past_l1", shares, alike=True)
+    assert followed == [0.25, 0.5]
+    assert [each.held for each in found] == [share * H200.shared for share in shares]
+    assert [each.read for each in found] == [1.5 * once, once, once]
 
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
