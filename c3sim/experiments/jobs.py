@@ -249,16 +249,18 @@ def in_order(
     items: Sequence[Item],
     workers: Workers,
     watcher: Watcher | None = None,
+    together: int = 1,
 ) -> list[Output]:
     """*work* of every one of *items*, in their order. *work* takes and gives them by number;
-    *watcher* hears of every batch, and of rows that have an ``error``.
+    *watcher* hears of every batch, and of rows that have an ``error``. *together*: as
+    :func:`in_batches`.
     """
     found: dict[int, Output] = kept_of(work, items)
     failed = 0
     if watcher is not None:
         watcher(len(found), len(items), failed)
     missing = [(number, item) for number, item in enumerate(items) if number not in found]
-    with closing(in_batches(work, missing, workers)) as batches:
+    with closing(in_batches(work, missing, workers, together)) as batches:
         for batch in batches:
             found.update(batch)
             failed += sum(
@@ -274,10 +276,14 @@ def of_each(
     items: Sequence[Item],
     workers: Workers,
     told: Callable[[int, int], None] | None = None,
+    together: int = 1,
 ) -> list[Output]:
-    """*function* of each of *items*, in order; *told* hears how many of them are done."""
+    """*function* of each of *items*, in order; *told* hears how many of them are done. *together*:
+    as :func:`in_batches`.
+    """
     work = partial(_by_number, function)
-    return in_order(work, items, workers, told and (lambda done, total, _: told(done, total)))
+    watcher = told and (lambda done, total, _: told(done, total))
+    return in_order(work, items, workers, watcher, together)
 
 
 def _by_number(

@@ -158,13 +158,16 @@ class Asked:
         what: str,
         worth: int = WORTH_IT,
         counted: bool = True,
+        together: int = 1,
     ) -> list[Output]:
         """*function* of each of *items*, in order; *what* names the work to the caller, who is
-        asked when some of it is done if it was not *counted* before.
+        asked when some of it is done if it was not *counted* before. *together* neighbours stay in
+        one process.
         """
         told, agree = self.options.progress, self.options.agree
         watcher = Ahead(None if counted else agree, told and partial(told, what))
-        return of_each(function, items, Workers(jobs=self.options.n_jobs, worth=worth), watcher)
+        workers = Workers(jobs=self.options.n_jobs, worth=worth)
+        return of_each(function, items, workers, watcher, together)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +184,7 @@ class Kind:
     panels: Callable[[StudyResult], list[Panel]] | None
     effort: Callable[[Asked, Sequence[Any]], tuple[Effort, int] | None]
     worth: int
+    together: Callable[[Sequence[Any]], int]
 
     def picture(self, result: StudyResult, path: str | os.PathLike[str] | None = None) -> Figure:
         """The picture of *result*, written to *path* (PNG, SVG or PDF, by suffix) if given. Raises
@@ -231,6 +235,7 @@ def named_kind(name: str) -> Kind:
         panels=getattr(module, "panels", None),
         effort=getattr(module, "effort", _effort),
         worth=getattr(module, "WORTH", WORTH_IT),
+        together=getattr(module, "together", lambda _: 1),
     )
 
 
@@ -254,7 +259,8 @@ def run_study(study: Study | LoadedStudy, options: Options | None = None) -> Stu
     if counted is not None:
         asked.ask(*counted)
     work, known = partial(_row, kind.row, changed), counted is not None
-    rows = asked.each(work, cases, what="scenarios", worth=kind.worth, counted=known)
+    how: dict[str, Any] = {"worth": kind.worth, "counted": known, "together": kind.together(cases)}
+    rows = asked.each(work, cases, what="scenarios", **how)
     about = {"description": changed.description, "source": changed.source}
     result = StudyResult(name=changed.name, node=cases[0].node.name, **about)
     result.update(kind.reduce(asked, cases, rows))

@@ -7,9 +7,10 @@ that; its band is that of draws of what is known of caches and memory within int
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import fmean, mode
 from typing import Any
 
 from c3sim.errors import InputError
@@ -26,6 +27,7 @@ from c3sim.kit.text import percent
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode, open_study
 from c3sim.spec.study import Study
+from c3sim.spec.workload import Gemm, Workload
 
 WORTH_TELLING = 0.01  # of a gain
 #: What is drawn: numbers of a node that caches and memory have.
@@ -35,9 +37,10 @@ INPUTS = ("cold", "warm")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kept:
-    """*case* under *strategy* with *inputs*, at each of *settings*."""
+    """*case* under *strategy* with *inputs*, at each of *settings*; its *place* in the tables."""
 
     name: str
+    place: int
     node: Node
     case: Case
     strategy: str
@@ -46,8 +49,8 @@ class Kept:
 
 
 def cases(asked: Asked) -> list[Kept]:
-    """Cases of the study named as pool, then of the study itself, all with the caller's settings.
-    Raises InputError: a node without memory-side cache.
+    """Cases of the study named as pool and of the study itself, all with the caller's settings,
+    those of equal GEMMs side by side. Raises InputError: a node without memory-side cache.
     """
     study, node = asked.study, asked.nodes()[0]
     found = [*_pool(asked, node), *workload_cases(asked.loaded, node)]
@@ -55,19 +58,21 @@ def cases(asked: Asked) -> list[Kept]:
     if node.gpu.memory_side_cache is None or node.gpu.cache_policies is None:
         raise InputError(f"{node.name} has no memory-side cache whose policies are known", "node")
     settings: list[Settings] = [(), *(_draws(asked, node) if asked.options.band else ())]
-    return [
+    kept = [
         Kept(
             name=f"{case.name} {strategy} {inputs}",
+            place=place,
             node=case.node,
             case=case,
             strategy=strategy,
             inputs=inputs,
             settings=settings,
         )
-        for case in found
+        for place, case in enumerate(found)
         for strategy in study.strategies
         for inputs in INPUTS
     ]
+    return sorted(kept, key=lambda each: _products(each.case.workload))
 
 
 def _pool(asked: Asked, node: Node) -> list[Case]:
@@ -76,6 +81,19 @@ def _pool(asked: Asked, node: Node) -> list[Case]:
     pool = open_study(asked.study.pool)
     changed = with_settings(pool.study, asked.options.settings)
     return workload_cases(replace(pool, study=changed), node)
+
+
+def _products(workload: Workload) -> tuple[int, list[tuple[int, int, int]]]:
+    """How many GEMMs *workload* has; rows, columns and K of each."""
+    gemms = [each for each in workload.tasks.values() if isinstance(each, Gemm)]
+    return len(gemms), [(each.m, each.n, each.k) for each in gemms]
+
+
+def together(cases: Sequence[Kept]) -> int:
+    """Number of neighbours with equal GEMMs, in most groups of them: one process follows their
+    lines for all.
+    """
+    return mode(Counter(str(_products(each.case.workload)) for each in cases).values())
 
 
 def _draws(asked: Asked, node: Node) -> list[Settings]:
@@ -103,7 +121,7 @@ def row(kept: Kept, _: Study) -> Row:
 def reduce(asked: Asked, cases: Sequence[Kept], rows: list[Row]) -> Mapping[str, Any]:
     """``rows`` and ``bands`` in one order; scenarios are named with strategy and inputs."""
     found, bands = [], []
-    for case, walls in zip(cases, rows, strict=True):
+    for case, walls in sorted(zip(cases, rows, strict=True), key=lambda each: each[0].place):
         for policy, of_policy in walls.items():
             gains = [1.0 - wall / base for wall, base in zip(of_policy, walls[NONE], strict=True)]
             name = Row(scenario=case.name, policy=policy)

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.experiments.papers.keep_or_stream import cases, panels
+from c3sim.experiments.papers.keep_or_stream import cases, panels, together
 from c3sim.experiments.study import Asked, Options, run_study
 from c3sim.experiments.subjects.policies import NONE, TRIED, warm
 from c3sim.simulation.runs import run_once
@@ -48,6 +48,7 @@ def test_a_setting_reaches_the_pairs_of_the_pool_too():
             options=Options(band=False, settings={"tasks[kind=gemm].lines": "past_l1"}),
         )
     )
+    assert together(found) == 2 * 4  # all rows of the first product, whose lines are followed once
     of_pool = [each for each in found if not each.name.startswith("fsdp-layer")]
     assert len(of_pool) == 30 * 4
     assert {each.case.workload.tasks["gemm"].lines for each in of_pool} == {"past_l1"}
