@@ -36,21 +36,27 @@ class Recorder:
     def __init__(self) -> None:
         # domain -> steps (time, factor)
         self.clocks: dict[Hashable, list[tuple[float, float]]] = {}
-        self._log: list[tuple[float, Flow, float, Any]] = []
+        # flow -> (time, rate, state of its domain, factor) from when on these hold
+        self._steps: dict[Flow, list[tuple[float, float, Any, float]]] = {}
         self._ends: dict[Flow, float] = {}
-        self._last: dict[Hashable, Any] = {}
+        self._last: dict[Hashable, tuple[Any, float]] = {None: (None, 1.0)}  # of flows in no domain
 
     def rates(self, time: float, flows: Iterable[Flow], factors: Mapping[Hashable, Any]) -> None:
         """Rates were solved again for *flows*; they hold from *time* on."""
-        append = self._log.append
-        for flow in flows:
-            append((time, flow, flow.rate, 1.0 if flow.domain is None else factors[flow.domain]))
-        for name, factor in factors.items():
-            if self._last.get(name) is not factor:
-                self._last[name] = factor
+        last, known = self._last, self._steps
+        for name, state in factors.items():
+            if name not in last or last[name][0] is not state:
+                factor = clock_of(state)
+                last[name] = state, factor
                 steps = self.clocks.setdefault(name, [])
-                if not steps or steps[-1][1] != clock_of(factor):
-                    steps.append((time, clock_of(factor)))
+                if not steps or steps[-1][1] != factor:
+                    steps.append((time, factor))
+        for flow in flows:
+            step = time, flow.rate, *last[flow.domain]
+            if flow in known:
+                known[flow].append(step)
+            else:
+                known[flow] = [step]
 
     def ended(self, time: float, flow: Flow) -> None:
         """*flow* has done its work."""
@@ -58,15 +64,12 @@ class Recorder:
 
     def segments(self) -> list[Segment]:
         """Every interval of positive length, in order of its flow's first rate, then of time."""
-        by_flow: dict[Flow, list[tuple[float, float, Any]]] = {}
-        for time, flow, rate, factor in self._log:
-            by_flow.setdefault(flow, []).append((time, rate, factor))
         segments = []
-        for flow, steps in by_flow.items():
+        for flow, steps in self._steps.items():
             end = self._ends.get(flow, flow.settled)  # a flow taken out unfinished was settled then
-            for number, (start, rate, factor) in enumerate(steps):
-                until = steps[number + 1][0] if number + 1 < len(steps) else end
+            untils = [time for time, *_ in steps[1:]] + [end]
+            for (start, rate, state, factor), until in zip(steps, untils, strict=True):
                 if until > start:
-                    state = None if isinstance(factor, float) else factor
-                    segments.append(Segment(flow, start, until, rate, clock_of(factor), state))
+                    more = None if isinstance(state, float) else state
+                    segments.append(Segment(flow, start, until, rate, factor, more))
         return segments

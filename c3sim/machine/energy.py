@@ -138,18 +138,18 @@ def _through_l2(node: Node) -> float:
     return 0.0 if node.gpu.memory_side_cache is not None else node.gpu.energy.l2_byte
 
 
-def flow_powers(gpu: Gpu, home: int, segment: Segment) -> Iterator[tuple[int, str, float]]:
+def flow_powers(gpu: Gpu, home: int, segment: Segment) -> list[tuple[int, str, float]]:
     """(simulated GPU, name of the energy, W) of a flow of *home*, without idle power."""
     bill, rate, factor = segment.flow.tags.bill, segment.rate, segment.factor
     scale = factor**gpu.clock.voltage_exponent
-    for name, joules in bill.core:
-        yield home, name, rate * joules * scale
-    for where, name, joules in bill.uncore:
-        yield where, name, rate * joules
+    powers = [(where, name, rate * joules) for where, name, joules in bill.uncore]
+    if bill.core:
+        powers = [(home, name, rate * joules * scale) for name, joules in bill.core] + powers
     if bill.held:
-        yield home, "compute_unit", bill.held * factor * scale
+        powers += [(home, "compute_unit", bill.held * factor * scale)]
     if bill.busy:
-        yield home, "dma_engine", bill.busy
+        powers += [(home, "dma_engine", bill.busy)]
+    return powers
 
 
 def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, float]]:

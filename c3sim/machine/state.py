@@ -7,7 +7,6 @@ there. Unfinished stores to peers hold the other kernels of a GPU up (models/sto
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -217,11 +216,6 @@ def _with_bounds(flows: Sequence[Flow]) -> tuple[tuple[int, int], ...]:
     return tuple([(f.tags.kind, numbers[f.tags.bound]) for f in flows])
 
 
-def _computing(gpu: Gpu, flows: Sequence[Declared]) -> float:
-    """Share of the compute units on which arithmetic of *flows* runs."""
-    return min(1.0, sum([flow.computing for flow in flows]) / gpu.compute_unit_count)
-
-
 class StateByClock:
     """State and power of a GPU at any clock, by what its flows declare and nothing else, so that
     flows which declare the same have the same. Each clock is worked out once.
@@ -256,15 +250,18 @@ class StateByClock:
         self._bounds = len({bound for _, bound in kinds})
         self._loading = _by_bound(loading, loading_bounds)
         self._freely: dict[int, float] = {}  # by number of the bound, where it matters
-        self._first = sum([flow.memory_first for flow in loading])
+        self._first = computing = 0.0
         self._missing = 0.0  # B/s of memory asked for at full speed
-        self._computing = _computing(gpu, loading)
-        self._engines = Counter(  # alike ones are asked once
-            [(f.rate, f.full, f.through_ports, f.memory_time) for f in loading if not f.clocked]
-        )
+        self._engines: dict[tuple[Rate, float, float, float], int] = {}  # alike ones are asked once
         for flow in loading:
-            most = flow.full if flow.full < flow.through_ports else flow.through_ports
-            self._missing += most * flow.memory_bytes
+            ports = flow.through_ports
+            self._first += flow.memory_first
+            computing += flow.computing
+            self._missing += (flow.full if flow.full < ports else ports) * flow.memory_bytes
+            if not flow.clocked:
+                engine = flow.rate, flow.full, ports, flow.memory_time
+                self._engines[engine] = self._engines.get(engine, 0) + 1
+        self._computing = min(1.0, computing / gpu.compute_unit_count)
         self._storing = [(f.stores, f.rate, f.compute_units) for f in holding if f.stores]
 
     def power(self, clock: float) -> float:
@@ -286,10 +283,9 @@ class StateByClock:
         that are bound by one capacity get together what one of them could alone.
         """
         rates = [kind.rate(state) for kind in self._kinds]
-        shares = [rate / kind.alone for rate, kind in zip(rates, self._kinds, strict=True)]
         used = [0.0] * self._bounds
         for _, kind, bound in self._drawing:
-            used[bound] += shares[kind]
+            used[bound] += rates[kind] / self._kinds[kind].alone
         shared = [
             (load, rates[kind] / used[bound] if used[bound] > 1.0 else rates[kind])
             for load, kind, bound in self._drawing
@@ -362,14 +358,15 @@ class StateByClock:
             return asked
 
         def lacking(load: float) -> float:
-            state = GpuState(clock, 1.0, load)
-            return sum(
-                [
-                    count * time * (min(full, ports) - min(rate(state), ports))
-                    for (rate, full, ports, time), count in self._engines.items()
-                ]
-            )
+            state, lack = GpuState(clock, 1.0, load), 0.0
+            for (rate, full, ports, time), count in self._engines.items():
+                now = rate(state)
+                most, had = full if full < ports else ports, now if now < ports else ports
+                lack += count * time * (most - had)
+            return lack
 
+        if lacking(asked) <= 0.0:
+            return asked
         return last_within(lambda met: met - asked + lacking(met), 0.0, asked)
 
     def _above(self, flows: Sequence[Declared], asked: float, clock: float) -> float:

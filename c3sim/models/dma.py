@@ -50,7 +50,8 @@ def engine_rate(
 
     def rate(load: float) -> float:
         latency = at_memory * (1.0 + load) + over_links
-        return min(most, in_flight / latency / ways) if latency else most
+        given = in_flight / latency / ways if latency else most
+        return given if given < most else most
 
     return rate
 

@@ -58,7 +58,8 @@ def load_behind(load: float, first: float) -> float:
     what that leaves. (Of two classes in one queue the second waits 1 / (1 - first) times as long as
     it would without an order: Cobham, Priority Assignment in Waiting Line Problems, 1954.)
     """
-    return load / max(1.0 - first, LEFT)
+    left = 1.0 - first
+    return load / (left if left > LEFT else LEFT)
 
 
 def served_share(demanded: float, saturation_exponent: float) -> float:
@@ -66,9 +67,10 @@ def served_share(demanded: float, saturation_exponent: float) -> float:
     beside it is nothing: S(x) = 1 / x, the hard minimum.
     """
     try:
-        return float((1.0 + demanded**saturation_exponent) ** (-1.0 / saturation_exponent))
+        share: float = (1.0 + demanded**saturation_exponent) ** (-1.0 / saturation_exponent)
     except OverflowError:
         return 1.0 / demanded
+    return share
 
 
 def share_beside(demanded: float, own: float, saturation_exponent: float) -> float:

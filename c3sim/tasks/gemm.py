@@ -259,14 +259,17 @@ class _TileRate:
         feed = (
             self.feed * (self.clocked / clock + 1.0 - self.clocked) if self.clocked else self.feed
         )
-        loop = self.loop / clock
-        alone = max(per_unit * hypot(issue, feed), loop) + begin
-        others = max(0.0, load - self.asked / (alone + waiting))
-        missing = waiting / served_share(self.burst + others, self.softness)
+        loop, paced = self.loop / clock, per_unit * hypot(issue, feed)
+        alone = (paced if paced > loop else loop) + begin
+        others = load - self.asked / (alone + waiting)
+        burst = self.burst + (others if others > 0.0 else 0.0)
+        missing = waiting / served_share(burst, self.softness)
         working = per_unit * hypot(issue, feed / through) + begin
         begun = missing + self.first / clock
-        pace = max(working, (working + self.turn / clock) / 2.0)  # the first tile has none beside
-        time = max(pace, begun, loop + begin) + min(working, missing) / self.hidden
+        turned = (working + self.turn / clock) / 2.0  # the first tile has none beside
+        pace = turned if turned > working else working
+        time = max(pace, begun, loop + begin)
+        time += (missing if missing < working else working) / self.hidden
         time += self.opening / clock - self.share * (pace - working)
         # stores are posted: memory slows none of them until it is full
         return self.speed / max(time, per_unit * self.storing / clock)
