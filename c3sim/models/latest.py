@@ -12,7 +12,8 @@ MOST = 4096  # results of one owner; then all of them are forgotten
 
 class OfLatest(Generic[Result]):
     """Results by key, for each of the latest owners. An owner, which nothing changes, is known by
-    its identity: one whose reads are watched shares results with nobody.
+    its identity: one whose reads are watched shares results with those alone for whom its reads
+    count as well.
     """
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ from c3sim.spec.base import Spec
 
 Model = TypeVar("Model", bound=Spec)
 _MISSING = object()  # of a key that a mapping does not have
+PARTS = 1024  # of nodes, with what was read of each, that are remembered
 _PLAIN = frozenset({float, int, bool, str, tuple, type(None)})
 
 
@@ -43,12 +44,21 @@ class Shape:
         held = _held(now)
         if self.whole or held is None:
             return now  # type: ignore[no-any-return]
+        place = id(now), self
+        known = _stood.get(place)
+        if known is not None:
+            return known[1]
         try:
             leaves = self.look_up(held)
         except KeyError:
             leaves = tuple([held.get(leaf, _MISSING) for leaf in self.leaves])
         inner = [shape.values(held.get(name, _MISSING)) for name, shape in self.inner]
-        return type(now), leaves, *inner, tuple(held) if self.keys else None
+        values = type(now), leaves, *inner, tuple(held) if self.keys else None
+        if "_reads" not in held:  # one that is watched has no more than was read of it
+            if len(_stood) >= PARTS:
+                _stood.clear()
+            _stood[place] = now, values  # it keeps its number
+        return values
 
 
 @cache
@@ -59,6 +69,10 @@ def _shape(
     inner: tuple[tuple[Hashable, Shape], ...] = (),
 ) -> Shape:
     return Shape(whole, keys, leaves, inner, itemgetter(*leaves) if leaves else _nothing)
+
+
+def _has_parts(value: object) -> bool:
+    return type(value) not in _PLAIN and isinstance(value, (Spec, dict))
 
 
 def _nothing(_held: object) -> None:
@@ -72,6 +86,12 @@ def _held(value: Any) -> dict[Any, Any] | None:
 
 
 _NOTHING = _shape()
+#: What stood where a shape says, in the part of that number, which nothing changes.
+_stood: dict[tuple[int, Shape], tuple[Any, Hashable]] = {}
+#: Parts that are watched, by the number of the part and what was expected of it: runs share one, as
+#: long as none reads more of any.
+_shared: dict[tuple[int, Shape], tuple[Any, Reads]] = {}
+_news: object = None  # another one since a run has read more than was expected
 
 
 class Reads:
@@ -79,33 +99,55 @@ class Reads:
     read whether it is or not, and is not watched any more.
     """
 
-    __slots__ = ("expected", "inner", "keys", "leaves", "seen", "whole")
+    __slots__ = ("before", "expected", "inner", "keys", "leaves", "seen", "whole")
 
     def __init__(self, seen: Any, expected: Shape = _NOTHING) -> None:
-        self.seen, self.expected = seen, expected
+        self.seen, self.expected, self.before = seen, expected, _news
         self.whole, self.keys = expected.whole, expected.keys
         self.leaves: dict[Hashable, None] = {}
         self.inner: dict[Hashable, Reads] = {}
 
-    def note(self, name: Hashable, value: Any, expected: Shape = _NOTHING) -> Any:
+    def note(self, name: Hashable, value: Any) -> Any:
         """*value* of the field or key *name*, watched where more can be read of it."""
-        if type(value) in _PLAIN or not isinstance(value, (Spec, dict)):
+        read_more()
+        if not _has_parts(value):
             self.leaves[name] = None
             return value
-        reads = self.inner[name] = Reads(value, expected)
-        return value if expected.whole else _watched(reads)
+        return self.watch(name, value)
+
+    def watch(self, name: Hashable, value: Any, expected: Shape = _NOTHING) -> Any:
+        """*value*, a part under *name* of which no more than what is *expected* has been read."""
+        place = id(value), expected
+        shared = _shared.get(place)
+        if shared is None:
+            reads = Reads(value, expected)
+            shared = value if expected.whole else _watched(reads), reads
+            if len(_shared) >= PARTS:
+                _shared.clear()
+            _shared[place] = shared
+        watching, self.inner[name] = shared
+        return watching
 
     def shape(self) -> Shape:
         """Parts that have been read, as one shape."""
-        before = self.expected
-        inner = tuple([(name, reads.shape()) for name, reads in self.inner.items()])
         if self.whole:
             return _shape(whole=True)
+        if self.before is _news:
+            return self.expected
+        before = self.expected
+        inner = tuple([(name, reads.shape()) for name, reads in self.inner.items()])
         if not self.leaves and self.keys == before.keys and inner == before.inner:
             return before
         leaves = tuple(dict.fromkeys((*before.leaves, *self.leaves)))
         missed = [each for each in before.inner if each[0] not in self.inner]
         return _shape(False, self.keys, leaves, (*inner, *missed))
+
+
+def read_more() -> None:
+    """Somebody reads more than was expected: parts that are watched are his from now on."""
+    global _news
+    _shared.clear()
+    _news = object()
 
 
 def watched(model: Model, expected: Shape = _NOTHING) -> tuple[Model, Reads]:
@@ -123,7 +165,9 @@ def _watched(reads: Reads) -> Any:
     known = {name: held.get(name, _MISSING) for name in expected.leaves}
     for name, inner in expected.inner:
         if name in held:
-            known[name] = reads.note(name, held[name], inner)
+            value = held[name]  # None, where another node has a part
+            watching = _has_parts(value)
+            known[name] = reads.watch(name, value, inner) if watching else reads.note(name, value)
     if isinstance(reads.seen, dict):
         return _WatchedMapping(reads, known)
     model: Any = object.__new__(_class(type(reads.seen)))
@@ -148,12 +192,18 @@ class _WatchedMapping(Mapping[Any, Any]):
         return self._found[key]
 
     def __iter__(self) -> Iterator[Any]:
-        self._reads.keys = True
-        return iter(self._reads.seen)
+        return iter(self._all_keys())
 
     def __len__(self) -> int:
-        self._reads.keys = True
-        return len(self._reads.seen)
+        return len(self._all_keys())
+
+    def _all_keys(self) -> dict[Any, Any]:
+        """The mapping, of which all keys are read."""
+        if not self._reads.keys:
+            read_more()
+            self._reads.keys = True
+        seen: dict[Any, Any] = self._reads.seen
+        return seen
 
 
 def _read(self: Any, name: str) -> Any:
@@ -182,7 +232,9 @@ def _all_of(value: Any) -> Any:
     reads = getattr(value, "__dict__", {}).get("_reads")
     if reads is None:
         return value
-    reads.whole = True
+    if not reads.whole:
+        read_more()
+        reads.whole = True
     return reads.seen
 
 

@@ -167,6 +167,25 @@ def test_what_is_expected_counts_as_read_and_more_is_noted() -> None:
     assert not _same(reads, node, late) and not _same(reads, node, quick)
 
 
+def test_runs_share_what_is_watched_until_one_reads_more() -> None:
+    """Two nodes with one GPU: it is watched once. What a run reads beyond counts for all that have
+    it by then, and who comes later has another one, of which no more is read than was expected.
+    """
+    node = load_hardware("teaching-4").node
+    links = node.links.model_copy(update={"latency": 2 * node.links.latency})
+    slow = node.model_copy(update={"links": links})
+    seen, reads = watched(node)
+    assert seen.links.bandwidth and seen.gpu.hbm.bandwidth
+    shape = reads.shape()
+    (one, of_one), (other, of_other) = watched(node, shape), watched(slow, shape)
+    assert one.gpu is other.gpu and one.links is not other.links
+    assert one.gpu.hbm.bandwidth == node.gpu.hbm.bandwidth and of_one.shape() is shape
+    assert one.gpu.hbm.latency == node.gpu.hbm.latency
+    assert of_one.shape() is of_other.shape() is not shape
+    late, of_late = watched(slow, shape)
+    assert late.gpu is not one.gpu and of_late.shape() is shape
+
+
 def test_what_is_asked_of_a_whole_model_is_all_read() -> None:
     """A text, a copy or a comparison of the links: links of another latency are others."""
     node = load_hardware("teaching-4").node
