@@ -21,6 +21,7 @@ from pydantic_core import to_json
 
 from c3sim.machine.machine import Memories
 from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
+from c3sim.models.latest import for_latest
 from c3sim.processes.plan import hosts_call
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
@@ -38,6 +39,7 @@ from c3sim.tasks.plan import kind_of
 REMEMBERED = 65536
 NODES = 256  # that differ in what one workload reads; the latest that were asked for
 
+WORKLOADS = 16  # the latest, whose texts and tasks alone are remembered
 ALONE = "task"  # what a task alone, and its stream, may be called: equal ones share a run
 #: Fields by which a task waits for others.
 WAITS = ("after", "launch_after", "launch_time", "awaits", "peers_late")
@@ -228,7 +230,12 @@ def _as_run(node: Node, workload: Workload) -> Workload:
 def _conditions(node: Node, workload: Workload) -> str:
     """The parts of *workload* that decide its run; names and descriptions do not."""
     as_written = workload.host.order in ((), tuple(workload.tasks))
-    without = {"host": {"order"}} if as_written or _in_any_order(node, workload) else None
+    return _written(workload, as_written or _in_any_order(node, workload))
+
+
+@for_latest(WORKLOADS)
+def _written(workload: Workload, in_any_order: bool) -> str:
+    without = {"host": {"order"}} if in_any_order else None
     return workload.model_dump_json(include={*_CONDITIONS}, exclude=without)
 
 
@@ -291,7 +298,7 @@ def forget() -> None:
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    own = alone(workload, task, called=ALONE)
+    own = _alone_as_any(workload, task)
     return run_once(node, own, energy=False).task(ALONE)
 
 
@@ -315,6 +322,11 @@ def each_isolated(
             same = known[key] = isolated(node, workload, name)
         found[name] = same
     return found
+
+
+@for_latest(WORKLOADS)
+def _alone_as_any(workload: Workload, task: str) -> Workload:
+    return alone(workload, task, called=ALONE)
 
 
 @cache

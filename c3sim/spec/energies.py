@@ -25,6 +25,7 @@ COMPONENT_OF = {
     IDLE: "idle",
 }
 COMPONENTS = tuple(dict.fromkeys(COMPONENT_OF.values()))
+_WITHOUT_CACHE = tuple(name for name in COMPONENTS if name != "memory_side_cache")
 PLAIN = {
     "l2": "L2",
     "memory_side_cache": "memory-side cache",
@@ -35,8 +36,9 @@ PLAIN = {
 
 def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str, float]:
     """*account* summed by component, all of *node* named; *idle*: that too (no task has any)."""
-    names = (name for name in components_of(node) if idle or name != COMPONENT_OF[IDLE])
-    sums = dict.fromkeys(names, 0.0)
+    sums = dict.fromkeys(_components(node), 0.0)
+    if not idle:
+        del sums[COMPONENT_OF[IDLE]]
     for name, joules in account.items():
         sums[COMPONENT_OF[name]] += joules
     return sums
@@ -44,9 +46,11 @@ def by_component(node: Node, account: Account, *, idle: bool = True) -> dict[str
 
 def components_of(node: Node) -> dict[str, str]:
     """Component of *node* -> its name for display, from the node file where it has one."""
-    absent = () if node.gpu.memory_side_cache is not None else ("memory_side_cache",)
+    names = node.gpu.names
     return {
-        name: node.gpu.names.get(name, PLAIN.get(name, name.replace("_", " ")))
-        for name in COMPONENTS
-        if name not in absent
+        name: names.get(name, PLAIN.get(name, name.replace("_", " "))) for name in _components(node)
     }
+
+
+def _components(node: Node) -> tuple[str, ...]:
+    return COMPONENTS if node.gpu.memory_side_cache is not None else _WITHOUT_CACHE

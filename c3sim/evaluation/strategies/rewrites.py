@@ -18,6 +18,7 @@ from typing import Any
 from c3sim.errors import InputError
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import collective_plan
+from c3sim.models.latest import for_latest
 from c3sim.spec.hardware import Node
 from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
 from c3sim.tasks.plan import kind_of, plan
@@ -25,6 +26,7 @@ from c3sim.tasks.plan import kind_of, plan
 DMA_OPERATIONS = ("all_gather", "all_to_all")
 STAYS = "on compute units: DMA engines copy and cannot reduce"  # how a note on it ends
 REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
+REWRITTEN = 8  # workloads whose rewrites are remembered: a loop moves a number of the node most often
 
 
 def compute_tasks(workload: Workload) -> tuple[str, ...]:
@@ -44,6 +46,7 @@ def collective_of(workload: Workload, name: str) -> Collective:
     return task
 
 
+@for_latest(REWRITTEN)
 def plain(workload: Workload) -> Workload:
     """Compute tasks and collectives each in a stream, with neither priority nor mask.
 
@@ -117,7 +120,7 @@ def on_dma(workload: Workload, node: Node) -> Workload:
         raise InputError(message, f"tasks.{names[0]}.op")
     fields = ("channels", "algorithm", "protocol", "by")
     change = {"backend": "dma", **dict.fromkeys(fields)}
-    return with_tasks(workload, dict.fromkeys(moving, change))
+    return _changed(workload, moving, tuple(change.items()))
 
 
 def movable(workload: Workload, node: Node) -> tuple[str, ...]:
@@ -155,10 +158,13 @@ def staying_note(strategy: str, workload: Workload, node: Node) -> str | None:
 
 def baseline(workload: Workload, node: Node) -> Workload:
     """The workload that gives all isolated times: no masks, collectives on compute units."""
+    return _computing_first(on_compute_units(plain(workload), node))
+
+
+@for_latest(REWRITTEN)
+def _computing_first(workload: Workload) -> Workload:
     first = frozenset(compute_tasks(workload))
-    return launch_order(
-        on_compute_units(plain(workload), node), lambda name: float(name not in first)
-    )
+    return launch_order(workload, lambda name: float(name not in first))
 
 
 def prioritised(workload: Workload, node: Node) -> Workload:
@@ -189,8 +195,18 @@ def streams_of(workload: Workload, tasks: Iterable[str]) -> set[str]:
     return {stream for name in tasks if (stream := workload.tasks[name].stream) is not None}
 
 
+@for_latest(REWRITTEN)
+def _changed(
+    workload: Workload, names: tuple[str, ...], change: tuple[tuple[str, Any], ...]
+) -> Workload:
+    """*workload* with the same *change* of the tasks *names*."""
+    return with_tasks(workload, dict.fromkeys(names, dict(change)))
+
+
 def with_tasks(workload: Workload, changes: Mapping[str, Mapping[str, Any]]) -> Workload:
     """*workload* with these fields of these tasks changed."""
+    if not changes:
+        return workload
     tasks = {
         name: task.model_copy(update=dict(changes[name])) if name in changes else task
         for name, task in workload.tasks.items()
