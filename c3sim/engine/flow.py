@@ -17,6 +17,8 @@ class Flow:
     """
 
     demand: Demand  # the solver's input
+    rule: Callable[[Any], float] | None  # that gives its cap by state, which else is *most*
+    most: float
     places: tuple[Hashable, ...]  # that it shares: capacities by index, the domain by name
     settled: float
     serial: int  # place in the order of starts
@@ -30,10 +32,12 @@ class Flow:
         "domain",
         "done",
         "finish",
+        "most",
         "name",
         "places",
         "rate",
         "remaining",
+        "rule",
         "serial",
         "settled",
         "slot",
@@ -56,6 +60,7 @@ class Flow:
         self.name, self.work, self.remaining = name, work, work
         self.cap, self.weight, self.domain, self.tags = cap, weight, domain, tags
         self.amounts = tuple([use for use in amounts if use[1] > 0])
+        self.rule, self.most = (cap, math.inf) if callable(cap) else (None, cap)
         self.rate, self.finish = 0.0, math.inf
 
 

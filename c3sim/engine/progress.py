@@ -65,7 +65,7 @@ class Progress:
         flow.serial = self._started
         self._started += 1
         uses = self._uses(flow.amounts)
-        flow.demand = Demand(flow.weight, math.inf if callable(flow.cap) else flow.cap, uses)
+        flow.demand = Demand(flow.weight, flow.most, uses)
         flow.places = tuple([index for index, _ in uses])
         for index, amount in uses:  # a flow may draw on a capacity twice
             users = self._sharing[index]
@@ -170,8 +170,8 @@ class Progress:
         """
         found = []
         for flow in flows:
-            if callable(flow.cap):
-                cap, demand = flow.cap(self.states.get(flow.domain)), flow.demand
+            if flow.rule is not None:
+                cap, demand = flow.rule(self.states.get(flow.domain)), flow.demand
                 if cap != demand.cap:
                     flow.demand = Demand(demand.weight, cap, demand.uses)
                     found.append(flow)
@@ -183,7 +183,7 @@ class Progress:
         """Evaluate each capacity that *changed*, or whose users are *capped* otherwise; returns the
         users of those that are scarce, or were.
         """
-        places = {each: True for each in changed if isinstance(each, int)}  # others are domains
+        places = {each: True for each in changed if type(each) is int}  # others are domains
         for flow in capped:
             for index, _ in flow.demand.uses:
                 if index not in places:

@@ -18,7 +18,7 @@ measured the result is unvalidated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.machine.traffic import Traffic
@@ -26,6 +26,10 @@ from c3sim.spec.hardware import Gpu, Node
 
 if TYPE_CHECKING:
     from c3sim.engine.recorder import Segment
+
+
+#: (GPU, name of the energy, J per unit of progress)
+Spent = list[tuple[int, str, float]]
 
 
 class Bill(NamedTuple):
@@ -38,14 +42,14 @@ class Bill(NamedTuple):
 
     @property
     def core_energy(self) -> float:
-        return sum(joules for _, joules in self.core)
+        return sum([joules for _, joules in self.core])
 
     @property
     def uncore_energy(self) -> float:
         """Energy outside compute units, of all GPUs: who starts a transfer pays for both ends, as
         it receives as much.
         """
-        return sum(joules for _, _, joules in self.uncore)
+        return sum([joules for _, _, joules in self.uncore])
 
 
 def bill_of(
@@ -68,69 +72,67 @@ def bill_of(
         ("l2_byte", max(traffic.l2, traffic.vector) * energy.l2_byte),
     )
     spent: dict[tuple[int, str], float] = {}
-    parts = (
-        _memory_energy(node, here, traffic, home),
-        _link_energy(node, here, traffic, home),
-        _engine_energy(node, here, traffic, work),
-    )
-    for part in parts:
-        for where, name, joules in part:
-            if joules:
-                spent[where, name] = spent.get((where, name), 0.0) + joules
+    parts = _memory_energy(node, here, traffic, home) + _link_energy(node, here, traffic, home)
+    for where, name, joules in parts + _engine_energy(node, here, traffic, work):
+        if joules:
+            spent[where, name] = spent.get((where, name), 0.0) + joules
     return Bill(
-        core=tuple(entry for entry in core if entry[1]),
-        uncore=tuple((where, name, joules) for (where, name), joules in spent.items()),
+        core=tuple([entry for entry in core if entry[1]]),
+        uncore=tuple([(where, name, joules) for (where, name), joules in spent.items()]),
         held=compute_units * energy.compute_unit,
         busy=0.0 if traffic.engine is None else energy.dma_engine,
     )
 
 
-def _memory_energy(
-    node: Node, here: int, traffic: Traffic, home: Callable[[int], int]
-) -> Iterator[tuple[int, str, float]]:
+def _memory_energy(node: Node, here: int, traffic: Traffic, home: Callable[[int], int]) -> Spent:
     """Energy of reads and writes of *here*, and of those it makes at peers."""
     energy, has_cache = node.gpu.energy, node.gpu.memory_side_cache is not None
-    yield here, "cache_byte", traffic.cache * energy.cache_byte * has_cache
-    yield here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte
+    found = [
+        (here, "cache_byte", traffic.cache * energy.cache_byte * has_cache),
+        (here, "hbm_byte", (traffic.hbm_read + traffic.hbm_write) * energy.hbm_byte),
+    ]
     for peer, read, written in traffic.remote:
-        yield home(peer), "cache_byte", (read + written) * energy.cache_byte * has_cache
-        yield home(peer), "hbm_byte", (read + written) * energy.hbm_byte
-        yield home(peer), "l2_byte", (read + written) * _through_l2(node)
+        there, moved = home(peer), read + written
+        found += [
+            (there, "cache_byte", moved * energy.cache_byte * has_cache),
+            (there, "hbm_byte", moved * energy.hbm_byte),
+            (there, "l2_byte", moved * _through_l2(node)),
+        ]
+    return found
 
 
-def _link_energy(
-    node: Node, here: int, traffic: Traffic, home: Callable[[int], int]
-) -> Iterator[tuple[int, str, float]]:
+def _link_energy(node: Node, here: int, traffic: Traffic, home: Callable[[int], int]) -> Spent:
     """Energy of links at both ends, of a switch port at its GPU, of a NIC only the way to it."""
-    energy = node.gpu.energy
+    energy, found = node.gpu.energy, list[tuple[int, str, float]]()
     for (sender, port), amount in traffic.ports:
-        yield home(sender), "link_byte", amount * energy.link_byte
+        ends = [sender]
         if port.kind == "link" and port.number is not None:
             first = sender - sender % node.gpus
-            receiver = first + (sender - first + port.number) % node.gpus
-            yield home(receiver), "link_byte", amount * energy.link_byte
+            ends = [sender, first + (sender - first + port.number) % node.gpus]
+        found += [(home(end), "link_byte", amount * energy.link_byte) for end in ends]
     for _, amount in traffic.host:
-        yield here, "host_link_byte", amount * energy.host_link_byte
+        found += [(here, "host_link_byte", amount * energy.host_link_byte)]
     if node.scale_out is not None and node.scale_out.gpu_path == "host_link":
         for (where, port), amount in traffic.network:
             if port.kind == "nic":
-                yield home(where), "host_link_byte", amount * energy.host_link_byte
+                found += [(home(where), "host_link_byte", amount * energy.host_link_byte)]
+    return found
 
 
-def _engine_energy(
-    node: Node, here: int, traffic: Traffic, work: float
-) -> Iterator[tuple[int, str, float]]:
+def _engine_energy(node: Node, here: int, traffic: Traffic, work: float) -> Spent:
     """Energy of a DMA engine's reads, writes and commands."""
     if traffic.engine is None:
-        return
+        return []
     energy = node.gpu.energy
     moved = max(traffic.cache, traffic.hbm_read + traffic.hbm_write)
-    moved += sum(read + written for _, read, written in traffic.remote)
-    moved += sum(amount for _, amount in traffic.host)
-    yield here, "dma_byte", moved * energy.dma_byte
-    yield here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * _through_l2(node)
+    moved += sum([read + written for _, read, written in traffic.remote])
+    moved += sum([amount for _, amount in traffic.host])
     commands = math.ceil(work / node.gpu.dma_engines.max_packet_payload)
-    yield here, "dma_command", commands * energy.dma_command / work
+    return [
+        (here, "dma_byte", moved * energy.dma_byte),
+        (here, "l2_byte", (traffic.hbm_read + traffic.hbm_write) * _through_l2(node)),
+        (here, "dma_command", commands * energy.dma_command / work),
+    ]
 
 
 def _through_l2(node: Node) -> float:

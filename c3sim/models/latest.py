@@ -34,9 +34,7 @@ class OfLatest(Generic[Result]):
         return held[1]
 
 
-def for_latest(
-    owners: int,
-) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+def for_latest(owners: int) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Decorator of a pure function of an owner and of hashable arguments, none by name: its results
     are remembered for so many *owners*, the latest.
     """
@@ -45,11 +43,11 @@ def for_latest(
         held: OfLatest[Result] = OfLatest(owners)
 
         @wraps(function)
-        def found(*given: Given.args, **_: Given.kwargs) -> Result:
+        def found(*given: Given.args, **named: Given.kwargs) -> Result:
             known, further = held.of(given[0]), given[1:]
             result = known.get(further)
             if result is None:
-                result = known[further] = function(*given)
+                result = known[further] = function(*given, **named)
             return result
 
         return found

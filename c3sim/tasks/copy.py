@@ -181,7 +181,7 @@ class CopyByRuntime(_Copies, OnUnits[Copy]):
             loads=self.task.loads,
         )
         spec = stream_kernel(context, self.name, gpu, task, self.grid.workgroups)
-        return replace(spec, claim=replace(spec.claim, lds=0.0))
+        return replace(spec, claim=spec.claim._replace(lds=0.0))
 
 
 def task_copies(node: Node, gpu: int, task: Copy, stream: int, streams: int) -> list[DmaCopy]:
@@ -237,7 +237,7 @@ def copy_kernel(node: Node, gpu: int, task: Copy, workgroups: int) -> KernelSpec
 
     claim = plain_claim(units, task.threads)
     if local:
-        claim = replace(claim, loads=task.threads * task.loads, stored=1.0)
+        claim = claim._replace(loads=task.threads * task.loads, stored=1.0)
 
     def cost(per_unit: float, concurrent: int, beside: Beside) -> TileCost:
         way = Way(own / port_share(units, per_unit, own))

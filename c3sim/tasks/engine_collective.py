@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import ClassVar, Literal
 
 from c3sim.machine.machine import Machine
 from c3sim.models.groups import group_of, ranks_in, span_of
@@ -176,6 +176,8 @@ class InsideNode(ByEngines):
             )
             if all(step.only_moves for step in steps):
                 known[like] = steps
+        if steps and steps[0].task == self.name:
+            return steps
         return [step._replace(task=self.name) for step in steps]
 
     def submit(self, context: Context, turn: Turn, done: Callback) -> None:
@@ -226,15 +228,28 @@ def _to_all(node: Node, gpu: int, task: Collective, op: Operation) -> list[Comma
     """
     parts = 1 if task.variant == "b2b" else task.engines or 1
     peers = _peers(node, gpu, task)
-    size, direction = task.size / (len(peers) + 1) / parts, task.direction or "push"
+    places = [
+        (peer, *_engine_and_queue(node, gpu, task, peer, number, part))
+        for part in range(parts)
+        for number, peer in enumerate(peers)
+    ]
+    size = task.size / (len(peers) + 1) / parts
+    return [*_copies(op, size, task.direction or "push", tuple(places))]
+
+
+@lru_cache(maxsize=256)
+def _copies(
+    op: Operation,
+    size: float,
+    direction: Literal["push", "pull"],
+    places: tuple[tuple[int, int, int], ...],
+) -> tuple[Command, ...]:
+    """A command of *size* bytes for each peer, engine and queue of *places*."""
     any_of_them = Command(op=op, bytes=size, direction=direction)
-    commands = []
-    for part in range(parts):
-        for number, peer in enumerate(peers):
-            engine, queue = _engine_and_queue(node, gpu, task, peer, number, part)
-            own = {"peer": peer, "engine": engine, "queue": queue}
-            commands.append(any_of_them.model_copy(update=own))  # a tenth of making it anew
-    return commands
+    return tuple(  # a tenth of making each anew
+        any_of_them.model_copy(update={"peer": peer, "engine": engine, "queue": queue})
+        for peer, engine, queue in places
+    )
 
 
 def _engine_and_queue(

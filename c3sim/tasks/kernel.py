@@ -46,7 +46,7 @@ def claim_of(task: Kernel, units: ComputeUnits) -> Claim:
     if task.per_unit is None:
         plain = plain_claim(units, task.threads, task.registers)
         lds = plain.lds if task.lds is None else task.lds
-        return replace(plain, lds=lds, set_aside=task.set_aside or 0.0)
+        return plain._replace(lds=lds, set_aside=task.set_aside or 0.0)
     share = task.per_unit
     return Claim(
         lds=units.lds // share if task.lds is None else task.lds,  # whole: parts add up
@@ -68,7 +68,7 @@ def asking(task: Kernel, room: Claim, units: ComputeUnits) -> Claim:
         return room
     if under_way is None:
         under_way = task.stream_efficiency * units.port.under_way / max(1, room.fitting(units))
-    return replace(room, loads=under_way, stored=written / read if read else inf)
+    return room._replace(loads=under_way, stored=written / read if read else inf)
 
 
 def kernel_workgroups(task: Kernel, gpu: Gpu) -> int:

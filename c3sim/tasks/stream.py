@@ -179,7 +179,7 @@ def claim_of(task: StreamKernel, units: ComputeUnits) -> Claim:
     read, written = ARRAYS[task.pattern]
     room = plain_claim(units, task.threads, task.registers, max(1.0, lds))
     stored = written / read if read else inf
-    return replace(room, loads=task.threads * task.loads, stored=stored)
+    return room._replace(loads=task.threads * task.loads, stored=stored)
 
 
 @dataclass(slots=True)

@@ -26,7 +26,9 @@ from c3sim.tasks.plan import kind_of, plan
 DMA_OPERATIONS = ("all_gather", "all_to_all")
 STAYS = "on compute units: DMA engines copy and cannot reduce"  # how a note on it ends
 REDUCTIONS = ("all_reduce", "reduce_scatter")  # of engines that can: a what-if
-REWRITTEN = 8  # workloads whose rewrites are remembered: a loop moves a number of the node most often
+REWRITTEN = (
+    8  # workloads whose rewrites are remembered: a loop moves a number of the node most often
+)
 
 
 def compute_tasks(workload: Workload) -> tuple[str, ...]:
@@ -200,7 +202,7 @@ def _changed(
     workload: Workload, names: tuple[str, ...], change: tuple[tuple[str, Any], ...]
 ) -> Workload:
     """*workload* with the same *change* of the tasks *names*."""
-    return with_tasks(workload, dict.fromkeys(names, dict(change)))
+    return with_tasks(workload, {name: dict(change) for name in names})
 
 
 def with_tasks(workload: Workload, changes: Mapping[str, Mapping[str, Any]]) -> Workload:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from c3sim.machine.state import Asked, Rate
 from c3sim.models.dma import engine_rate, engine_work
@@ -106,8 +106,8 @@ class _CopyRun:
         if copy.source == HOST and host.inline_bandwidth and copy.size <= (host.inline_bytes or 0):
             inlined = copy.size / host.inline_bandwidth
         place = Place(copy.gpu, copy.engine, copy.queue)
-        step = _step(self.context, task, place, copy.op, self.run, self.packets)
-        return step._replace(pull=copy.pull, in_order=self.in_order, inlined=inlined)
+        more = {"pull": copy.pull, "in_order": self.in_order, "inlined": inlined}
+        return _step(self.context, task, place, copy.op, self.run, self.packets, **more)
 
     def run(self, execution: Execution) -> None:
         if self.copy.source == HOST:
@@ -231,7 +231,9 @@ def _step(
     op: Operation,
     run: Callable[[Execution], None],
     packets: int = 1,
+    **more: Any,
 ) -> Step:
+    """A command at *place*; *more*: further fields of it."""
     engines = context.node.gpu.dma_engines
     return Step(
         task=task,
@@ -243,6 +245,7 @@ def _step(
         size=packets * engines.packet_sizes[op],
         run=run,
         packets=packets,
+        **more,
     )
 
 

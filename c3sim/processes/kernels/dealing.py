@@ -46,7 +46,7 @@ class EngineTurns:
 
     def count(self, places: int) -> int:
         """Places of this engine among the first *places* of the die."""
-        return self.rotation.count(self.engine, min(places, self.total))
+        return self.rotation.count(self.engine, places if places < self.total else self.total)
 
     def place(self, index: int) -> int:
         return self.rotation.place(self.engine, index)

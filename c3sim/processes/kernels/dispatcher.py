@@ -312,13 +312,13 @@ class Dispatcher:
         if newcomer:
             self._take_number(grid)
         together = self._together(grid, behind)
-        pairs = zip(self.groups, grid.turns, strict=True)
-        rooms = [(group, turn, self._room(group, grid)) for group, turn in pairs]
+        places, pairs = self.residency.places, zip(self.groups, grid.turns, strict=True)
+        rooms = [(group, turn, places(group, grid.shape, grid.number)) for group, turn in pairs]
         start, size = grid.pointer, grid.shape.cluster
         parts, units = [], 0
         stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
         for group, turn, room in rooms:
-            count = min(room, turn.count(stop) - group.assigned[grid.number])
+            count = room and min(room, turn.count(stop) - group.assigned[grid.number])
             if count > 0:
                 units += group.multiplicity * self.residency.occupy(
                     group, grid.number, grid.shape, count * size, together=together
@@ -424,11 +424,6 @@ class Dispatcher:
         """Set what each engine was given to what the order says up to the pointer."""
         for group, turn in zip(self.groups, grid.turns, strict=True):
             group.assigned[grid.number] = turn.count(grid.pointer)
-
-    def _room(self, group: EngineGroup, grid: Grid) -> int:
-        """Places of *grid* that one engine of *group* has room for now: whole clusters."""
-        rooms = self.residency.rooms(group, grid.shape.mask, grid.number).values()
-        return sum([room // grid.shape.cluster for room in rooms])
 
     def _workgroups(self, grid: Grid, given: list[int], reached: list[int]) -> int:
         """Workgroups of *grid* between two places of every die's order; by group of engines, the

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count as naturals
 from math import inf
+from typing import NamedTuple
 
 from c3sim.models.unit_port import NOBODY, Company
 from c3sim.processes.kernels.dealing import EngineTurns, Kind, Mask, take_equally, take_from_fullest
@@ -21,8 +22,7 @@ from c3sim.spec.hardware import ComputeUnits
 REMEMBERED = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class GridShape:
+class GridShape(NamedTuple):
     """The spread of a grid. *cluster*: workgroups, a divisor of all, that start together."""
 
     workgroups: int
@@ -30,8 +30,7 @@ class GridShape:
     cluster: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """Resources of a compute unit that one workgroup needs, and what it asks of the unit's port:
     bytes of *loads* under way, and bytes that it stores for each of them; one that loads nothing
     infinite, and *loads* are its stores.
@@ -105,6 +104,7 @@ class Residency:
         self._names = naturals()
         self._moves: dict[tuple[int, Hashable], tuple[dict[State, int], int, int]] = {}
         self._rooms: dict[tuple[int, Mask, int], dict[int, int]] = {}
+        self._places: dict[tuple[int, GridShape, int], int] = {}
         self._with: dict[tuple[int, int], int] = {}
         self._lds: dict[tuple[int, int], float] = {}
         self._company: dict[tuple[int, int], Company] = {}
@@ -141,8 +141,8 @@ class Residency:
 
     def _forget(self) -> None:
         """Forget all states; groups that hold one go on under the name it had."""
-        by_state = self._moves, self._rooms, self._with, self._lds, self._company, self._fits
-        for memory in (self._states, *by_state):
+        by_state = self._moves, self._rooms, self._places, self._with, self._lds, self._company
+        for memory in (self._states, *by_state, self._fits):
             memory.clear()
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
@@ -151,6 +151,15 @@ class Residency:
         if key not in self._rooms:
             self._rooms[key] = self._rooms_now(group, mask, number)
         return self._rooms[key]
+
+    def places(self, group: EngineGroup, shape: GridShape, number: int) -> int:
+        """Whole clusters of grid *number*, of that *shape*, that one engine has room for now."""
+        key = (group.holds if group.holds >= 0 else self._state(group), shape, number)
+        found = self._places.get(key)
+        if found is None:
+            rooms = self.rooms(group, shape.mask, number).values()
+            found = self._places[key] = sum([room // shape.cluster for room in rooms])
+        return found
 
     def units_with(self, group: EngineGroup, number: int) -> int:
         """Units of one engine of *group* that have workgroups of grid *number*."""
