@@ -113,10 +113,7 @@ class Progress:
                 changed[place] = None
         told = self._follow_states(changed)
         capped = self._follow_caps({**touched, **told} if told else touched)
-        flows = self._follow_values(changed, capped)
-        flows.update(touched)
-        for flow in capped:
-            flows[flow] = None
+        flows = {**self._follow_values(changed, capped), **touched, **dict.fromkeys(capped)}
         if flows:
             self.solves += 1
         rates = self._rates(self._connected(flows))
@@ -179,7 +176,7 @@ class Progress:
 
     def _follow_values(
         self, changed: Mapping[Hashable, None], capped: Iterable[Flow]
-    ) -> dict[Flow, None]:
+    ) -> dict[Flow, float]:
         """Evaluate each capacity that *changed*, or whose users are *capped* otherwise; returns the
         users of those that are scarce, or were.
         """
@@ -188,7 +185,7 @@ class Progress:
             for index, _ in flow.demand.uses:
                 if index not in places:
                     places[index] = False
-        found: dict[Flow, None] = {}
+        found: dict[Flow, float] = {}
         for index, other_users in places.items():
             users, drawn = self._sharing[index], 0.0
             if other_users and users and index in self._rules:
@@ -201,10 +198,10 @@ class Progress:
                 self._scarce.remove(index)
             else:
                 continue
-            found.update(dict.fromkeys(users))
+            found.update(users)
         return found
 
-    def _connected(self, flows: Mapping[Flow, None]) -> list[Flow]:
+    def _connected(self, flows: Mapping[Flow, object]) -> list[Flow]:
         """*flows* and those that share scarce capacities with them, in order of starts."""
         if not self._scarce:
             return sorted(flows, key=in_order) if len(flows) > 1 else [*flows]

@@ -191,7 +191,7 @@ class StateRule:
 
 def _by_bound(flows: Sequence[Declared], bounds: Sequence[int]) -> list[list[Declared]]:
     """*flows* in lists, together those with equal numbers in *bounds*."""
-    grouped: list[list[Declared]] = [[] for _ in range(len(set(bounds)))]
+    grouped: list[list[Declared]] = [[] for _ in {*bounds}]
     for flow, bound in zip(flows, bounds, strict=True):
         grouped[bound].append(flow)
     return grouped
@@ -296,8 +296,8 @@ class StateByClock:
 
     def _state(self, clock: float) -> GpuState:
         gpu = self.gpu
-        load, l2, above, undisturbed = 0.0, 0.0, 0.0, GpuState(clock, 1.0)
-        posting = 0.0
+        load = l2 = above = posting = 0.0
+        undisturbed = FULL_SPEED if clock == 1.0 else GpuState(clock, 1.0)
         for bound, flows in enumerate(self._loading):
             of_one, of_l2, limited = 0.0, 0.0, False
             for flow in flows:

@@ -30,14 +30,14 @@ def memory_given(gpu: Gpu, write_share: float, row_misses: float = 0.0) -> float
     *row_misses*: part of the writes that hit no open row, beyond what that efficiency has of them;
     each closes the row of another access, which misses as well.
     """
-    mixed = 2 * min(write_share, 1 - write_share)
+    mixed = 2 * (write_share if write_share < 0.5 else 1 - write_share)
     hbm = gpu.hbm
     usual = hbm.bandwidth * (
         hbm.read_efficiency + (hbm.mixed_efficiency - hbm.read_efficiency) * mixed
     )
-    part = min(1.0, 2.0 * write_share * row_misses)
-    if not part or gpu.cache_policies is None:
+    if not row_misses or not write_share or gpu.cache_policies is None:
         return usual
+    part = min(1.0, 2.0 * write_share * row_misses)
     scattered = min(usual, hbm.bandwidth * gpu.cache_policies.scattered_writes)
     return 1.0 / ((1.0 - part) / usual + part / scattered)
 

@@ -295,14 +295,11 @@ class Context:
     engine_rates: dict[Hashable, Rate] = field(default_factory=dict)
     signals: Signals = field(default_factory=Signals)
     _parts: dict[object, Any] = field(default_factory=dict)
+    node: Node = field(init=False)  # of the plan, and its workload
+    workload: Workload = field(init=False)
 
-    @property
-    def node(self) -> Node:
-        return self.plan.scene.node
-
-    @property
-    def workload(self) -> Workload:
-        return self.plan.scene.workload
+    def __post_init__(self) -> None:
+        self.node, self.workload = self.plan.scene.node, self.plan.scene.workload
 
     def part(self, make: Callable[[Context], P]) -> P:
         """The part that tasks of a kind share; *make* makes it for the first of them."""
