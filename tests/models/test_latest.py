@@ -7,8 +7,9 @@ import pytest
 from c3sim.models import latest
 from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import collective_plan
-from c3sim.models.latest import OWNERS, OfLatest
+from c3sim.models.latest import OWNERS, OfLatest, for_latest
 from c3sim.simulation.reads import watched
+from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Collective, Gemm
 
@@ -31,6 +32,25 @@ def test_results_of_one_owner_have_an_end(monkeypatch: pytest.MonkeyPatch) -> No
     known: OfLatest[int] = OfLatest()
     known.of(NODE).update(a=1, b=2)
     assert known.of(NODE) == {}
+
+
+def test_a_function_of_an_owner_is_asked_once_for_each_of_the_latest() -> None:
+    """Two owners are remembered, each by its identity, and every further argument."""
+    asked: list[float] = []
+
+    @for_latest(2)
+    def bandwidth(node: Node, times: float) -> float:
+        asked.append(times)
+        return times * node.links.bandwidth
+
+    once = NODE.links.bandwidth
+    assert [bandwidth(NODE, times) for times in (1.0, 2.0, 1.0)] == [once, 2 * once, once]
+    assert asked == [1.0, 2.0]
+    others = [NODE.model_copy(), NODE.model_copy()]
+    assert [bandwidth(other, 1.0) for other in others] == [once, once]
+    assert len(asked) == 4
+    bandwidth(NODE, 1.0)  # two have come since
+    assert len(asked) == 5
 
 
 def test_a_plan_is_made_once_for_a_node() -> None:
