@@ -28,7 +28,8 @@ class Tiled(NamedTuple):
     m: int
     n: int
     k: int
-    element: int  # bytes
+    element: int  # bytes of a number of A and B
+    result: int  # of C
     times: int  # products of a batch, parts of K
     tile: tuple[int, int]  # rows, columns
     part: int  # of K, between two waits
@@ -42,15 +43,16 @@ def program_of_tiles(tiled: Tiled) -> Program:
     groups, the second one stands for all that follow it.
     """
     memory, (m, n, k), element = Memory(), tiled[:3], tiled.element
-    a, b, c = (memory.place(size * element) for size in (m * k, n * k, m * n))
+    sizes = m * k * element, n * k * element, m * n * tiled.result
+    a, b, c = (memory.place(size) for size in sizes)
     high, wide = (one * of for one, of in zip(tiled.tile, tiled.cluster, strict=True))
     group = max(1, round(tiled.group / tiled.cluster[0]))
 
     def launch(first: int, rows: int) -> Launch:
-        bases = (a + first * k * element, b, c + first * n * element)
+        bases = (a + first * k * element, b, c + first * n * tiled.result)
         return product(
-            rows, n, k, element, bases=bases, b_rows=False, tile=(high, wide), part=tiled.part,
-            group=group,
+            rows, n, k, element, result=tiled.result, bases=bases, b_rows=False,
+            tile=(high, wide), part=tiled.part, group=group,
         )  # fmt: skip
 
     rows = group * high

@@ -211,11 +211,12 @@ def _lrn(s: Shape, element: int, _backward: bool) -> Program:
 def product(
     m: int, n: int, k: int, element: int, *, bases: tuple[int, int, int], b_rows: bool = True,
     tile: tuple[int, int] | None = None, name: str = "product", accumulate: bool = False,
-    part: int = SLICE, group: int = 1,
+    part: int = SLICE, group: int = 1, result: int | None = None,
 ) -> Launch:  # fmt: skip
-    """C[m, n] = A[m, k] B by tiles; all walk K a slice of *part* at a time, and wait for it.
-    *b_rows*: B is [k, n]; else [n, k]. *accumulate*: C is loaded first. *group*: rows of tiles that
-    are dealt out column by column, before the next ones.
+    """C[m, n] = A[m, k] B by tiles; all walk K a slice of *part* at a time, and wait for it. A
+    number has *element* bytes, of C *result* if given. *b_rows*: B is [k, n]; else [n, k].
+    *accumulate*: C is loaded first. *group*: rows of tiles that are dealt out column by column,
+    before the next ones.
     """
     high, wide = tile or next(
         ((t, t) for t in TILES if -(-m // t) * -(-n // t) >= ENOUGH), (TILES[-1], TILES[-1])
@@ -237,11 +238,11 @@ def product(
     else:
         _panel(launch, b, (n, wide), k, element, part, 1, 1, below)
     i, j, line = np.meshgrid(np.arange(rows), np.arange(columns), np.arange(high), indexing="ij")
-    row = i * high + line
-    length = np.minimum(wide, n - j * wide) * element * (row < m)
+    row, stored = i * high + line, result or element
+    length = np.minimum(wide, n - j * wide) * stored * (row < m)
     for store in (False, True) if accumulate else (True,):
         order, phase = 2 * slices + store, slices + store
-        begin = c + (row * n + j * wide) * element
+        begin = c + (row * n + j * wide) * stored
         launch.touch(i * columns + j, order, begin, length, store=store, phase=phase)
     return launch
 

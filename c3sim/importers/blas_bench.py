@@ -15,6 +15,7 @@ from c3sim.importers.collector import Collector, us
 from c3sim.importers.result import Format, Given, ImportResult
 from c3sim.importers.traces import classify
 from c3sim.importers.values import as_float, as_int, cells_of, dtype_of
+from c3sim.spec.task import WIDER_RESULTS
 
 _OPTION = r"(?:^|\s){0}[ =]+(\S+)"
 _TYPES = ("a_type", "b_type")
@@ -96,8 +97,11 @@ def _workload(task: dict[str, Any], batch: int, values: Values) -> dict[str, Any
 
 
 def _task(task: dict[str, Any], batch: int, values: Values) -> dict[str, Any]:
-    """*task* with batch, tile and the state of caches, where the log has them."""
+    """*task* with batch, type of results, tile and the state of caches, where the log has them."""
     task |= {"batch": batch} if batch > 1 else {}
+    output = dtype_of(values.columns.get("d_type", ""))
+    if output and output != WIDER_RESULTS.get(task["dtype"], task["dtype"]):
+        task["out_dtype"] = output
     if tile := classify(values.kernel).macro_tile:
         task["macro_tile"] = list(tile)
     rotating = values.columns.get("rotating_buffer") or _option(values.command, "--rotating") or "0"
@@ -124,7 +128,8 @@ def _dtype(values: Values, collector: Collector) -> tuple[str, str]:
         has = "the schema has bf16, fp16, fp8 and fp32, both operands alike"
         return "", f"operands of type {' and '.join(given)}; {has}"
     output = values.columns.get("d_type", "")
-    return types.pop() or "", f"output {output}" if output and output not in given else ""
+    unknown_type = output and dtype_of(output) is None
+    return types.pop() or "", f"output {output}" if unknown_type else ""
 
 
 def _agrees(columns: dict[str, str], flop: float, time: float) -> bool:

@@ -154,7 +154,7 @@ def gemm_traffic(
     batch: int,
     tile: tuple[int, int],
     split_k: int,
-    element: int,
+    elements: tuple[int, int],
     dies: int,
     in_flight: int,
     l2_rows: float = inf,
@@ -163,7 +163,7 @@ def gemm_traffic(
     order: TileOrder = "best",
 ) -> GemmTraffic:
     """Traffic per tile of C[m,n] = A[m,k] B[k,n] with *in_flight* tiles on the GPU, spread round
-    robin over *dies*.
+    robin over *dies*. *elements*: bytes of a number of A and B, and of C.
 
     Tuned libraries order tiles for their caches: the order with the least traffic past the L2s,
     then the least past all dies. With *memory*, (bytes of the cache that all dies share, how many
@@ -173,7 +173,7 @@ def gemm_traffic(
     rows and columns, the one in use and the one that arrives: it has room for *l2_rows* of them.
     The tiles of a *cluster* (rows x columns of tiles) read what they have in common from L2 once.
     """
-    tile_m, tile_n = min(tile[0], m), min(tile[1], n)
+    tile_m, tile_n, (element, result) = min(tile[0], m), min(tile[1], n), elements
     rows, columns = ceil(m / tile[0]), ceil(n / tile[1])
     tiles = rows * columns * split_k * batch
     in_flight = max(1, min(in_flight, tiles))
@@ -188,7 +188,7 @@ def gemm_traffic(
     l2_unique = block.of_die(row_bytes, column_bytes) / per_die
     requested = row_bytes / cluster[1] + column_bytes / cluster[0]
     l2_unique += (requested - l2_unique) * (1.0 - min(1.0, l2_rows / block.of_die(tile_m, tile_n)))
-    written = float(tile_m * tile_n * (element if split_k == 1 else PARTIAL_BYTES))
+    written = float(tile_m * tile_n * (result if split_k == 1 else PARTIAL_BYTES))
     compulsory = sum(operands) / per_batch
     return GemmTraffic(
         l2=requested + written,

@@ -42,7 +42,7 @@ from c3sim.models.latest import OfLatest
 from c3sim.models.links import soft_minimum
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.libraries import GemmLibrary, Selection
-from c3sim.spec.workload import DTYPE_BYTES, Gemm
+from c3sim.spec.workload import Gemm
 
 REGISTER_BYTES = 4
 #: Bytes of which the rows of a matrix are a whole number where units load blocks of it at once
@@ -123,7 +123,8 @@ class _Shape(NamedTuple):
     n: int
     k: int
     batch: int
-    element: int  # bytes
+    element: int  # bytes of a number of A and B
+    result: int  # of C
     each: tuple[int, ...]  # rows of each product of the batch; empty: m
 
     def row_tiles(self, tile: int) -> tuple[int, ...]:
@@ -141,7 +142,7 @@ def plan_gemm(gpu: Gpu, task: Gemm) -> GemmPlan:
     """
     of_gpu = _plans.of(gpu)
     sides, how = (task.m, task.n, task.k, task.batch), (task.library, task.schedule)
-    key = *sides, *how, task.dtype, task.rows, task.macro_tile
+    key = *sides, *how, task.dtype, task.result_element, task.rows, task.macro_tile
     plan = of_gpu.get(key)
     if plan is None:
         plan = of_gpu[key] = _planned(gpu, task)
@@ -152,8 +153,8 @@ _plans: OfLatest[GemmPlan] = OfLatest()  # by GPU
 
 
 def _planned(gpu: Gpu, task: Gemm) -> GemmPlan:
-    element = DTYPE_BYTES[task.dtype]
-    shape = _Shape(task.m, task.n, task.k, task.batch, element, task.rows)
+    elements = task.element, task.result_element
+    shape = _Shape(task.m, task.n, task.k, task.batch, *elements, task.rows)
     machine, library = _machine(gpu, task), gpu.gemm_library(task.library)
     schedule = task.schedule or library.schedule
     seen = _seen(gpu, task)
@@ -231,10 +232,10 @@ def _plan(
     macro_tile: tuple[int, int] | None,
     schedule: str,
 ) -> GemmPlan:
-    m, n, k, batch, element, _ = shape
+    m, n, k, batch, element, result, _ = shape
     operands = (m * k + k * n) * element * batch
     memory_rate = machine.memory * library.memory_efficiency
-    results = m * n * element * batch
+    results = m * n * result * batch
     best: tuple[float, float, GemmPlan] | None = None
     if library.selection is not None and schedule == "one_per_tile":
         return _selected(machine, library, library.selection, shape, macro_tile)
@@ -244,13 +245,13 @@ def _plan(
             requested = sum(plan.tile) * ceil(k / split) * element
             missing = min(1.0, operands / (requested * plan.tiles))
             if machine.port:
-                memory_time = (operands + results) / machine.memory
+                memory_time = waited = (operands + results) / machine.memory
             else:
                 readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
                 readers *= library.memory_efficiency
                 rate = soft_minimum(readers, machine.memory, machine.soft)
-                memory_time = (operands + results) / rate
-            time = _estimate(machine, plan, requested, memory_time, missing)
+                memory_time, waited = (operands + results) / rate, operands / rate
+            time = _estimate(machine, plan, requested, (memory_time, waited), missing)
             time += _reduction_estimate(machine, library, m * n * batch, split, memory_rate)
             rank = (time, -float(tile[0] * tile[1]))
             if best is None or rank < best[:2]:
@@ -277,7 +278,7 @@ def _selected(
             tile=tile,
             grid=(rows, ceil(shape.n / tile[1])),
             batch=1 if shape.each else shape.batch,
-            element=shape.element,
+            elements=(shape.element, shape.result),
             slices=ceil(shape.k / depth),
             depth=depth,
             units=machine.units,
@@ -314,7 +315,7 @@ def _splits(
 
 def _matrix_share(library: GemmLibrary, shape: _Shape) -> float:
     """The share of the matrix rate that rows of the length of *shape*'s leave."""
-    rows = (shape.n * shape.element, shape.k * shape.element)
+    rows = (shape.n * shape.result, shape.k * shape.element)
     if library.odd_rows is not None and any(row % WORD for row in rows):
         return library.odd_rows
     if library.unaligned is not None and any(row % ALIGNED for row in rows):
@@ -404,7 +405,7 @@ def _epilogue(
     results = min(tile[0], shape.m) * min(tile[1], shape.n)
     return (
         results
-        * (shape.element if split == 1 else PARTIAL_BYTES)
+        * (shape.result if split == 1 else PARTIAL_BYTES)
         / (library.epilogue * machine.clock)
     )
 
@@ -460,12 +461,14 @@ def _cluster(
 
 
 def _estimate(
-    machine: _Machine, plan: GemmPlan, requested: float, memory_time: float, missing: float
+    machine: _Machine, plan: GemmPlan, requested: float, memory: tuple[float, float], missing: float
 ) -> float:
     """Estimate of a kernel's time, as the library's tuning ranks it: rounds on all CUs and memory,
     which overlap as far as several workgroups share a CU or several stages of operands are on
     their way; where the port of a CU is described, the *requested* bytes of a tile go through it.
-    *missing*: share of the operand bytes that come from memory, not through the caches.
+    *memory*: seconds in which it moves all, and what is waited for: where the port is not described
+    operands alone, since stores are posted. *missing*: share of the operand bytes that come from
+    memory, not through the caches.
     """
     rounds, rest = divmod(plan.tiles, machine.units * plan.residents)
     per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))
@@ -477,7 +480,8 @@ def _estimate(
     if rest:
         time += ceil(rest / machine.units) * body + each
     time = max(time, plan.requested * plan.tiles / machine.l2)
-    return max(time, memory_time) + apart * min(time, memory_time)
+    memory_time, waited = memory
+    return max(time, memory_time) + apart * min(time, waited)
 
 
 def _reduction_estimate(

@@ -42,7 +42,7 @@ class Tiling:
     tile: tuple[int, int]
     grid: tuple[int, int]  # tiles down and across
     batch: int
-    element: int  # bytes
+    elements: tuple[int, int]  # bytes of a number of A and B, of C
     slices: int  # of K
     depth: int  # K of a slice
     units: int
@@ -88,7 +88,7 @@ class Tiling:
 
     def loads(self, down: int, across: int) -> float:
         """Bytes of a slice of K of the rows and columns of a block."""
-        return float((down * self.tile[0] + across * self.tile[1]) * self.depth * self.element)
+        return float((down * self.tile[0] + across * self.tile[1]) * self.depth * self.elements[0])
 
 
 def ranked(tiling: Tiling, rates: Selection, flops_per_cycle: float, clock: float) -> float:
@@ -103,7 +103,7 @@ def ranked(tiling: Tiling, rates: Selection, flops_per_cycle: float, clock: floa
     resident = min(tiling.residents, ceil(tiling.workgroups / tiling.units))
     share = OCCUPANCY**resident
     memory = rates.memory_bandwidth * min(1.0, rates.unit_share * tiling.together)
-    results = tall * ceil(wide * tiling.element / LINE) * LINE
+    results = tall * ceil(wide * tiling.elements[1] / LINE) * LINE
     last = (tiling.together // tiling.parts * results / memory + matrix * padding) * share
     if tiling.parts > 1:
         last += down * across * tiling.parts * results / memory

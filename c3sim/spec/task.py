@@ -1,4 +1,4 @@
-"""Fields of tasks of every kind; kernels, stores at peers and DMA commands."""
+"""Fields of tasks of every kind; GEMMs, kernels, stores at peers and DMA commands."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from c3sim.spec.base import Spec
-from c3sim.spec.cache_policy import CachePolicy
+from c3sim.spec.cache_policy import CachePolicy, OperandPolicy
 from c3sim.spec.dma_engines import Operation
 from c3sim.spec.fields import ByForm
 from c3sim.spec.quantities import (
     Bytes,
     Count,
+    Extent,
     Fraction,
     Moved,
     Parts,
@@ -24,6 +25,8 @@ from c3sim.spec.quantities import (
 
 Dtype = Literal["bf16", "fp16", "fp8", "fp32", "fp64"]
 DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp8": 1, "fp32": 4, "fp64": 8}
+#: Type of C where frameworks have a wider one than that of the operands.
+WIDER_RESULTS: dict[str, Dtype] = {"fp8": "bf16"}
 
 #: A kernel's way to post packets: one lane all of them, or a lane for each queue its own.
 Posting = Literal["serial", "lanes"]
@@ -122,6 +125,79 @@ class AtOwners(KernelBase):
     of the first GPU's, then the second's, on every GPU (by_owner); the next GPU's, then those of
     the one behind it, the own ones last (staggered); those of all peers, mixed, before the own ones
     (remote_first)"""
+
+
+class Gemm(AtOwners):
+    """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
+    buffers.
+    """
+
+    kind: Literal["gemm"]
+    m: Extent
+    n: Extent
+    k: Extent
+    batch: Extent = 1
+    rows: tuple[Extent, ...] = ()
+    """rows of each product of the batch, where experts' differ; m is then their mean"""
+    dtype: Dtype = "bf16"
+    """type of both operands"""
+    out_dtype: Dtype | None = None
+    """type of C; left out: bf16 where the operands are fp8, else theirs"""
+    library: str | None = None
+    """a GEMM library of the GPU; left out: the first one of its file"""
+    macro_tile: tuple[Count, Count] | None = None
+    """rows, columns; left out: the library's choice"""
+    schedule: (
+        Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
+        | None
+    ) = None
+    workgroups: Workgroups | None = None
+    """grid of a persistent schedule; left out: one per CU"""
+    lds: Bytes | None = None
+    """local data share that a workgroup reserves; beyond what its tiles need, it caps how many
+    share a compute unit; left out: what they need"""
+    inputs: Literal["cold", "warm", "rotating"] = "cold"
+    """state of private operands"""
+    updates: bool = False
+    """true: memory adds the results to what is there, past the caches (hbm.update_cost)"""
+    forwarded: Fraction = 0.0
+    """share of the results of updates that goes straight to the next GPU's memory"""
+    data: Literal["random", "pattern", "zero"] = "random"
+    """what the operands hold: random numbers, numbers of few bits as tests use, or zeros; bits that
+    do not change cost less energy"""
+    speed: Positive = 1.0
+    """how fast it was measured to run alone, of what the model of its library gives"""
+    accumulate: bool = False
+    """C += A B: C is read again, as of a GEMM that is split along K"""
+    reused: Moved = 0.0
+    """operand bytes that the GEMM before it has just read; found if all that it touches fits"""
+    cache: OperandPolicy = OperandPolicy()
+    lines: LinePolicy | None = None
+    """policy under which the cache laboratory counts what caches serve; left out: formulas do"""
+
+    @property
+    def element(self) -> int:
+        """Bytes of a number of A and B."""
+        return DTYPE_BYTES[self.dtype]
+
+    @property
+    def result_element(self) -> int:
+        """Bytes of a number of C."""
+        return DTYPE_BYTES[self.out_dtype or WIDER_RESULTS.get(self.dtype, self.dtype)]
+
+    @property
+    def input_bytes(self) -> float:
+        """Bytes [B] of A and B."""
+        return float((self.m + self.n) * self.k * self.element * self.batch)
+
+    @property
+    def result_bytes(self) -> float:
+        """Bytes [B] of C."""
+        return float(self.m * self.n * self.result_element * self.batch)
+
+    @property
+    def operand_bytes(self) -> float:
+        return self.input_bytes + self.result_bytes
 
 
 class EngineTask(TaskBase):

@@ -14,13 +14,12 @@ from pydantic import Field, model_validator
 
 from c3sim.errors import InputError
 from c3sim.spec.base import SchemaOne, Spec, Synonyms
-from c3sim.spec.cache_policy import CachePolicy, OperandPolicy, TransferPolicy
+from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
 from c3sim.spec.fields import ByForm
 from c3sim.spec.quantities import (
     Bytes,
     Count,
     Extent,
-    Fraction,
     Moved,
     Parts,
     Pieces,
@@ -30,18 +29,17 @@ from c3sim.spec.quantities import (
 )
 from c3sim.spec.task import DTYPE_BYTES as DTYPE_BYTES
 from c3sim.spec.task import (
-    AtOwners,
     Command,
     EngineTask,
     Kernel,
     KernelBase,
-    LinePolicy,
     Posting,
     Stores,
     TaskBase,
     TileOrder,
 )
 from c3sim.spec.task import Dtype as Dtype
+from c3sim.spec.task import Gemm as Gemm
 
 
 class Stream(Spec):
@@ -172,57 +170,6 @@ class Buffer(Spec):
         for extent in self.shape:
             size *= extent
         return float(size)
-
-
-class Gemm(AtOwners):
-    """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
-    buffers.
-    """
-
-    kind: Literal["gemm"]
-    m: Extent
-    n: Extent
-    k: Extent
-    batch: Extent = 1
-    rows: tuple[Extent, ...] = ()
-    """rows of each product of the batch, where experts' differ; m is then their mean"""
-    dtype: Dtype = "bf16"
-    library: str | None = None
-    """a GEMM library of the GPU; left out: the first one of its file"""
-    macro_tile: tuple[Count, Count] | None = None
-    """rows, columns; left out: the library's choice"""
-    schedule: (
-        Literal["one_per_tile", "persistent", "stream_k", "work_stealing", "dynamic_persistent"]
-        | None
-    ) = None
-    workgroups: Workgroups | None = None
-    """grid of a persistent schedule; left out: one per CU"""
-    lds: Bytes | None = None
-    """local data share that a workgroup reserves; beyond what its tiles need, it caps how many
-    share a compute unit; left out: what they need"""
-    inputs: Literal["cold", "warm", "rotating"] = "cold"
-    """state of private operands"""
-    updates: bool = False
-    """true: memory adds the results to what is there, past the caches (hbm.update_cost)"""
-    forwarded: Fraction = 0.0
-    """share of the results of updates that goes straight to the next GPU's memory"""
-    data: Literal["random", "pattern", "zero"] = "random"
-    """what the operands hold: random numbers, numbers of few bits as tests use, or zeros; bits that
-    do not change cost less energy"""
-    speed: Positive = 1.0
-    """how fast it was measured to run alone, of what the model of its library gives"""
-    accumulate: bool = False
-    """C += A B: C is read again, as of a GEMM that is split along K"""
-    reused: Moved = 0.0
-    """operand bytes that the GEMM before it has just read; found if all that it touches fits"""
-    cache: OperandPolicy = OperandPolicy()
-    lines: LinePolicy | None = None
-    """policy under which the cache laboratory counts what caches serve; left out: formulas do"""
-
-    @property
-    def operand_bytes(self) -> float:
-        elements = self.m * self.k + self.k * self.n + self.m * self.n
-        return float(elements * DTYPE_BYTES[self.dtype] * self.batch)
 
 
 #: Pattern of a stream kernel -> arrays read, written.

@@ -31,7 +31,7 @@ from c3sim.processes.kernels.residency import Claim, GridShape
 from c3sim.processes.plan import Context, Planned, Scene
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.task import Operator, Served
-from c3sim.spec.workload import DTYPE_BYTES, Gemm
+from c3sim.spec.workload import Gemm
 from c3sim.tasks.kind import LAUNCH, Conditions
 from c3sim.tasks.on_units import MadeForOwners, TellingKind, plain_claim, surviving_share
 from c3sim.tasks.stores import storing_kernel
@@ -63,8 +63,7 @@ class GemmKind(TellingKind[Gemm]):
         )
 
     def touched(self, task: Gemm) -> tuple[float, float]:
-        size = DTYPE_BYTES[task.dtype] * task.batch * task.repeat
-        return float(size * task.k * (task.m + task.n)), float(size * task.m * task.n)
+        return task.input_bytes * task.repeat, task.result_bytes * task.repeat
 
     def events(self, task: Gemm, node: Node) -> float:
         rows, columns = task.macro_tile or (TILE, TILE)
@@ -112,7 +111,7 @@ class PlannedGemm(MadeForOwners[Gemm]):
         task, gpu = self.task, self.scene.node.gpu
         if task.inputs == "warm":
             return False
-        operands = (task.m + task.n) * task.k * DTYPE_BYTES[task.dtype]
+        operands = (task.m + task.n) * task.k * task.element
         peak = gpu.compute_unit_count * gpu.compute_units.flops_per_cycle[task.dtype]
         computing = 2.0 * task.m * task.n * task.k / (peak * gpu.clock.maximum)
         return operands / gpu.hbm.bandwidth > computing
@@ -121,8 +120,7 @@ class PlannedGemm(MadeForOwners[Gemm]):
     def inserted(self) -> float:
         task = self.task
         stay = task.updates or self.use.evicted is None
-        elements = task.m * task.k + task.k * task.n + task.m * task.n * stay
-        return float(elements * DTYPE_BYTES[task.dtype] * task.batch)
+        return task.input_bytes + task.result_bytes * stay
 
     def kernel(self, context: Context, gpu: int, *, watched: bool) -> KernelSpec:
         spec = gemm_kernel(context, self, gpu, fold_rounds=not watched)
@@ -187,7 +185,7 @@ def reduction_kernel(spec: Gpu, planned: PlannedGemm) -> KernelSpec | None:
     if plan.split_k == 1 or spec.gemm_library(task.library).reduction is None:
         return None
     results = task.m * task.n * task.batch / workgroups
-    read, written = results * plan.split_k * PARTIAL_BYTES, results * DTYPE_BYTES[task.dtype]
+    read, written = results * plan.split_k * PARTIAL_BYTES, results * task.result_element
     kept = read * workgroups <= spec.shared_cache
     units = spec.compute_units
     per_cycle = units.l2_bandwidth if kept else units.read_bandwidth
@@ -290,9 +288,7 @@ class _Tiles:
         self.context, self.name, self.gpu, self.task, self.plan = context, name, gpu, task, plan
         self.spec = context.node.gpu
         self.library = self.spec.gemm_library(task.library)
-        self.element = DTYPE_BYTES[task.dtype]
-        self.operands = (task.m * task.k + task.k * task.n) * self.element * task.batch
-        self.results = task.m * task.n * self.element * task.batch
+        self.operands, self.results = task.input_bytes, task.result_bytes
         self.results_stay = results_take_lines(self.spec, task.updates, task.accumulate)
         self.warm = self._warm_bytes()
         self.set_aside = context.workload.host.set_aside
@@ -366,7 +362,7 @@ class _Tiles:
     def _past_caches(self, concurrent: int) -> GemmTraffic:
         task, spec, plan = self.task, self.spec, self.plan
         shape, l2_rows = (task.m, task.n, task.k), spec.l2.capacity / (2 * self.library.slice_bytes)
-        tiling = (task.batch, plan.tile, plan.split_k, self.element)
+        tiling = (task.batch, plan.tile, plan.split_k, (task.element, task.result_element))
         run = (spec.dies.count, concurrent, l2_rows, plan.cluster)
         traffic = gemm_traffic(*shape, *tiling, *run, self._known_memory(), self._order())
         traffic = traffic.in_the_mean(self._whole_tiles / plan.tiles)
@@ -386,10 +382,10 @@ class _Tiles:
         task, plan = self.task, self.plan
         together = min(plan.tiles, plan.residents * self.spec.compute_unit_count)
         tiled = Tiled(
-            *(task.m, task.n, ceil(task.k / plan.split_k), self.element),
+            *(task.m, task.n, ceil(task.k / plan.split_k), task.element, task.result_element),
             times=task.batch * plan.split_k,
             tile=plan.tile,
-            part=max(1, round(self.library.slice_bytes / self.element)),
+            part=max(1, round(self.library.slice_bytes / task.element)),
             group=self._past_caches(together).group,
             cluster=plan.cluster,
             residents=plan.residents,
@@ -463,7 +459,7 @@ class _Tiles:
 
     def _operand_bytes(self) -> tuple[float, float]:
         task = self.task
-        return float(task.m * task.k * self.element), float(task.k * task.n * self.element)
+        return float(task.m * task.k * task.element), float(task.k * task.n * task.element)
 
     def _room(self, traffic: GemmTraffic, tiles_per_second: float) -> float:
         """Bytes of the last shared cache that the GEMM holds."""

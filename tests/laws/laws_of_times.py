@@ -159,10 +159,13 @@ def _has_turn(case: Case, path: str) -> bool:
 
 @cache
 def improvements(name: str) -> dict[str, int]:
-    """Bandwidths and latencies of node *name* that can be better: 1 where more is, else -1."""
+    """Bandwidths and latencies of node *name* that can be better: 1 where more is, else -1. Not
+    those that a library takes the GPU to have when it selects a tile.
+    """
     node = _without_power_limit(name)
     found: dict[str, str] = {}
     scaled(node, lambda path, unit: found.setdefault(path, unit) and 1.0)
+    found = {path: unit for path, unit in found.items() if ".selection." not in path}
     better = {path: {"B/s": 1, "B/cycle": 1, "s": -1}.get(unit, 0) for path, unit in found.items()}
     # a latency of zero cannot improve
     return {path: how for path, how in better.items() if how and value_of(node, path)}

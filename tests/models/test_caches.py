@@ -21,7 +21,7 @@ TILES = 1184  # 8192^3 in tiles of 256x224: 32 x 37
 
 def _mi300x_8192() -> dict[str, float]:
     """All tiles of the GEMM that was counted, 304 in flight on 8 dies, bytes."""
-    per_tile = gemm_traffic(8192, 8192, 8192, 1, (256, 224), 1, 2, 8, 304)
+    per_tile = gemm_traffic(8192, 8192, 8192, 1, (256, 224), 1, (2, 2), 8, 304)
     return {
         "requested": per_tile.l2 * TILES,
         "written": per_tile.written * TILES,
@@ -62,16 +62,22 @@ def test_one_tile_shares_with_nobody() -> None:
     """100 x 100 in one tile of 128 x 128, K = 10, 2 B: rows and columns that exist, 2000 B each; C
     is 20000 B.
     """
-    traffic = gemm_traffic(100, 100, 10, 1, (128, 128), 1, 2, 4, 99)
+    traffic = gemm_traffic(100, 100, 10, 1, (128, 128), 1, (2, 2), 4, 99)
     assert (traffic.l2, traffic.past_l2, traffic.written) == (24000.0, 24000.0, 20000.0)
     assert (traffic.first_touch, traffic.reread) == (4000.0, 0.0)
+
+
+def test_results_of_another_type_are_wider() -> None:
+    """The same of fp8 with results of 4 B: half of the 4000 B, twice the 20000 B."""
+    traffic = gemm_traffic(100, 100, 10, 1, (128, 128), 1, (1, 4), 4, 99)
+    assert (traffic.first_touch, traffic.written) == (2000.0, 40000.0)
 
 
 def test_all_tiles_at_once_on_one_die_read_the_operands_once() -> None:
     """2 x 2 tiles of 64, K = 32, 2 B, one die: each asks for 2 x 4096 B, together the operands are
     16384 B, 4096 each.
     """
-    traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4)
+    traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, (2, 2), 1, 4)
     assert traffic.l2 - traffic.written == 8192.0
     assert traffic.past_l2 - traffic.written == 4096.0
     assert (traffic.first_touch, traffic.reread) == (4096.0, 0.0)
@@ -81,14 +87,14 @@ def test_one_tile_at_a_time_reads_again() -> None:
     """The same tiles one after another: each reads its row and its column, 8192 B, of which 4096 B
     are first touches (the operands once, in all 16384 B) and 4096 B somebody has read before.
     """
-    traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 1)
+    traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, (2, 2), 1, 1)
     assert traffic.past_l2 - traffic.written == 8192.0
     assert (traffic.first_touch, traffic.reread) == (4096.0, 4096.0)
 
 
 def test_more_tiles_in_flight_never_read_more() -> None:
     reads = [
-        gemm_traffic(8192, 8192, 8192, 1, (256, 256), 1, 2, 8, n).reread
+        gemm_traffic(8192, 8192, 8192, 1, (256, 256), 1, (2, 2), 8, n).reread
         for n in (1, 8, 38, 76, 152, 304)
     ]
     assert reads == sorted(reads, reverse=True)
@@ -96,8 +102,8 @@ def test_more_tiles_in_flight_never_read_more() -> None:
 
 
 def test_parts_of_a_split_gemm_write_sums_in_fp32() -> None:
-    whole = gemm_traffic(128, 128, 64, 1, (64, 64), 1, 2, 1, 8)
-    split = gemm_traffic(128, 128, 64, 1, (64, 64), 2, 2, 1, 8)
+    whole = gemm_traffic(128, 128, 64, 1, (64, 64), 1, (2, 2), 1, 8)
+    split = gemm_traffic(128, 128, 64, 1, (64, 64), 2, (2, 2), 1, 8)
     assert (whole.written, split.written) == (64 * 64 * 2, 64 * 64 * 4)
     assert split.l2 - split.written == (whole.l2 - whole.written) / 2  # half of K
 
@@ -123,7 +129,7 @@ def test_tiles_of_a_die_share_as_far_as_its_l2_holds_their_slices() -> None:
     """
 
     def past_l2(capacity: float) -> float:
-        traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, 2, 1, 4, capacity / 256)
+        traffic = gemm_traffic(128, 128, 32, 1, (64, 64), 1, (2, 2), 1, 4, capacity / 256)
         return traffic.past_l2 - traffic.written
 
     asked = (64 + 64) * 32 * 2
@@ -137,7 +143,7 @@ def test_tiles_of_a_cluster_read_what_they_share_once() -> None:
     other share columns: each asks L2 for 256 + 256 KiB instead of 768, and writes its 128 x 256 x 2
     B = 64 KiB as before.
     """
-    shape = (2048, 2048, 1024, 1, (128, 256), 1, 2, 1, 64)
+    shape = (2048, 2048, 1024, 1, (128, 256), 1, (2, 2), 1, 64)
     alone, down = gemm_traffic(*shape), gemm_traffic(*shape, cluster=(2, 1))
     assert alone.l2 == (256 + 512 + 64) * 1024
     assert down.l2 == (256 + 256 + 64) * 1024
@@ -154,7 +160,7 @@ def test_down_groups_of_rows_b_is_swept_again_and_by_column_a() -> None:
     Down groups of 32 rows: 9.5 columns; A is read 48 / 9.5 times, B 48 / 32 times. A's next use is
     as far as the rows and columns in flight, (32 + 9.5) x 6.3 MB, B's as far as the group and B.
     """
-    shape, side = (12288, 12288, 12288, 1, (256, 256), 1, 2, 8, 304), 256 * 12288 * 2
+    shape, side = (12288, 12288, 12288, 1, (256, 256), 1, (2, 2), 8, 304), 256 * 12288 * 2
     operand, tiles = 48 * side, 48 * 48
     by_column = gemm_traffic(*shape).again
     assert by_column.near == 0.0
@@ -174,7 +180,7 @@ def test_a_queue_that_hands_tiles_out_along_the_rows() -> None:
     their next columns read again, and of B a tile brings 1/8 of a column.
     On 304 units 6.33 rows of 48 columns run together; a die has every eighth column.
     """
-    of_12288, side = (12288, 12288, 12288, 1, (256, 256), 1, 2, 8), 256 * 12288 * 2
+    of_12288, side = (12288, 12288, 12288, 1, (256, 256), 1, (2, 2), 8), 256 * 12288 * 2
     queue = gemm_traffic(*of_12288, 8, order="rows").again
     assert (queue.near, queue.swept) == pytest.approx((side / 8 - side / 48, side - side / 48))
     assert queue.swept_footprint == pytest.approx(side * (1 + 48))
@@ -195,7 +201,7 @@ def test_a_sweep_over_more_than_fits_finds_nothing() -> None:
 
 def test_an_order_that_knows_the_cache_takes_the_order_that_knows_l2_where_all_fits() -> None:
     """8192^3: A and the columns in flight are 166 MiB, so nothing is read again from memory."""
-    shape = (8192, 8192, 8192, 1, (256, 256), 1, 2, 8, 304)
+    shape = (8192, 8192, 8192, 1, (256, 256), 1, (2, 2), 8, 304)
     assert gemm_traffic(*shape) == gemm_traffic(*shape, memory=(256 * 2.0**20, 2.4))
 
 
@@ -203,7 +209,7 @@ def test_tiles_beyond_an_edge_read_and_write_nothing() -> None:
     """Three of four tiles have operands: in the mean three quarters of the bytes, of a footprint
     that is the same.
     """
-    whole = gemm_traffic(384, 512, 2048, 1, (128, 256), 1, 2, 1, 132)
+    whole = gemm_traffic(384, 512, 2048, 1, (128, 256), 1, (2, 2), 1, 132)
     mean = whole.in_the_mean(0.75)
     assert mean.l2 == 0.75 * whole.l2 and mean.written == 0.75 * whole.written
     assert mean.again.near == 0.75 * whole.again.near

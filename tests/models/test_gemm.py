@@ -83,6 +83,8 @@ def test_results_of_a_tile_by_hand(tile: tuple[int, int], us: float, alternate: 
     plan = plan_gemm(H200, gemm(4096, 8192, 512, macro_tile=tile))
     assert plan.alternate == alternate
     assert plan.epilogue == pytest.approx(us * 1e-6, rel=1e-3)
+    wide = plan_gemm(H200, gemm(4096, 8192, 512, macro_tile=tile, out_dtype="fp32"))
+    assert wide.epilogue == pytest.approx(2 * plan.epilogue)
     for other in (GPU, load_hardware("b200-8").node.gpu):  # in the prologue of each tile
         assert plan_gemm(other, gemm(4096, 4096, 512)).epilogue == 0.0
 

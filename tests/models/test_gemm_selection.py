@@ -23,7 +23,7 @@ def tiling(m: int, n: int, k: int, batch: int, tall: int, wide: int, residents: 
         tile=(tall, wide),
         grid=(ceil(m / tall), ceil(n / wide)),
         batch=batch,
-        element=2,
+        elements=(2, 2),
         slices=ceil(k / 64),
         depth=64,
         units=256,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.record import Record
-from c3sim.spec.workload import ARRAYS, DTYPE_BYTES, Collective, Copy, Gemm, StreamKernel, Workload
+from c3sim.spec.workload import ARRAYS, Collective, Copy, Gemm, StreamKernel, Workload
 
 from .measurements import FigureKey, measured_figures, timed_tasks
 
@@ -143,9 +143,7 @@ def _gemm(node: Node, workload: Workload, task: Gemm) -> float:
     cus = len(parse_cu_mask(stream.compute_units if stream else None, gpu.compute_unit_count))
     peak = cus * gpu.compute_units.flops_per_cycle[task.dtype] * gpu.clock.maximum
     flops = 2.0 * task.m * task.n * task.k * task.batch
-    elements = task.m * task.k + task.k * task.n + task.m * task.n
-    moved = elements * DTYPE_BYTES[task.dtype] * task.batch
-    return max(flops / peak, moved / gpu.hbm.bandwidth)
+    return max(flops / peak, task.operand_bytes / gpu.hbm.bandwidth)
 
 
 def _link(node: Node) -> float:

@@ -20,7 +20,7 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.models.hierarchy import collective_plan
 from c3sim.models.latest import for_latest
 from c3sim.spec.hardware import Node
-from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Stream, Workload, task_order
+from c3sim.spec.workload import Collective, Gemm, Stream, Workload, task_order
 from c3sim.tasks.plan import kind_of, plan
 
 DMA_OPERATIONS = ("all_gather", "all_to_all")
@@ -262,9 +262,7 @@ def withheld(workload: Workload, node: Node, streams: Iterable[str]) -> Workload
 def is_memory_bound(node: Node, task: Gemm) -> bool:
     """Decide whether to move operands and result once takes longer than the tiles on all CUs."""
     plan, gpu = plan_gemm(node.gpu, task), node.gpu
-    elements = task.m * task.k + task.k * task.n + task.m * task.n
-    size = DTYPE_BYTES[task.dtype] * task.batch * elements
-    memory = size / (gpu.hbm.bandwidth * gpu.hbm.read_efficiency)
+    memory = task.operand_bytes / (gpu.hbm.bandwidth * gpu.hbm.read_efficiency)
     flops_per_cycle = gpu.compute_units.flops_per_cycle[task.dtype]
     peak = gpu.compute_unit_count * flops_per_cycle * gpu.clock.maximum
     return memory > plan.flops_per_tile * plan.tiles / peak

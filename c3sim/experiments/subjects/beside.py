@@ -16,7 +16,7 @@ from c3sim.models.hierarchy import plan_collective
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
-from c3sim.spec.workload import DTYPE_BYTES, Collective, Gemm, Hold, Task, Workload
+from c3sim.spec.workload import Collective, Gemm, Hold, Task, Workload
 from c3sim.tasks.plan import payload_bytes
 
 LEAST = 5e-3  # s of GEMMs alone, and of collectives
@@ -122,10 +122,8 @@ def repeats_at_most(node: Node, gemm: Gemm) -> int:
     gpu = node.gpu
     rate = gpu.compute_units.flops_per_cycle[gemm.dtype] * gpu.compute_unit_count
     flops = 2.0 * gemm.m * gemm.n * gemm.k
-    moved = gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n
-    seconds = gemm.batch * max(
-        flops / (rate * gpu.clock.maximum), moved * DTYPE_BYTES[gemm.dtype] / gpu.hbm.bandwidth
-    )
+    computing = gemm.batch * flops / (rate * gpu.clock.maximum)
+    seconds = max(computing, gemm.operand_bytes / gpu.hbm.bandwidth)
     return ceil(LEAST / max(seconds, gpu.hbm.latency))
 
 

@@ -21,6 +21,19 @@ def test_hipblaslt_bench(text, given, written):
     assert not result.remarks
 
 
+@pytest.mark.parametrize(
+    ("operands", "results", "out"),
+    [("bf16_r", "f32_r", "fp32"), ("f8_r", "bf16_r", None), ("f8_r", "f8_r", "fp8")],
+)
+def test_results_have_the_type_of_the_log(operands, results, out, text, given):
+    """c3sim's own answer where a log's is none of it: operands' type, bf16 of fp8."""
+    log = text("hipblaslt_bench_from_documentation.log").replace(
+        "bf16_r,bf16_r,bf16_r,bf16_r", f"{operands},{operands},{results},{results}"
+    )
+    (record,) = read_hipblaslt(log, given()).records
+    assert record["workload"]["tasks"]["gemm"].get("out_dtype") == out
+
+
 def test_only_winners_among_tried_solutions(text, given):
     log = text("hipblaslt_bench_from_documentation.log")
     header, values = (
