@@ -16,8 +16,8 @@ from c3sim.spec.workload import Workload
 H200 = machine_of(load_hardware("h200-8").node, "bf16")
 #: 8 x 4 tiles of 32 x 32; a slice of 64 of K is a line of 128 B of each row.
 TILED = Tiled(
-    m=256, n=128, k=128, element=2, result=2, times=1, tile=(32, 32), part=64, group=2, cluster=(1, 1),
-    residents=1,
+    m=256, n=128, k=128, element=2, result=2, times=1, tile=(32, 32), part=64, group=2,
+    cluster=(1, 1), residents=1,
 )  # fmt: skip
 LINE = 128
 

@@ -10,7 +10,7 @@ from c3sim.models.capacity import Capacity, Port, of_gpu
 from c3sim.models.links import SWITCH_PORTS, reverse, route
 from c3sim.spec.hardware import Node
 from c3sim.spec.task import Command, Stores
-from c3sim.spec.workload import DTYPE_BYTES, Collective, Commands, Copy, Gemm
+from c3sim.spec.workload import Collective, Commands, Copy, Gemm
 
 # Bytes that each GPU originates, in units of the message size S, on n GPUs (nccl-tests sizes). A
 # ring all-reduce passes every one of n parts n-1 times in its reduce-scatter and n-1 times in its
@@ -117,7 +117,7 @@ def _transfers(task: object, node: Node) -> list[tuple[int | None, int, float]]:
         size = task.bytes / (gpus - 1)
         return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
     if isinstance(task, Gemm) and task.results == "peers":
-        size = task.m * task.n * DTYPE_BYTES[task.dtype] / gpus
+        size = task.m * task.n * task.result_element / gpus
         return [(g, node.peer(g, offset), size) for g in everyone for offset in range(1, gpus)]
     if isinstance(task, Collective) and task.backend == "dma":
         size = task.size / (node.ranks if task.algorithm == "direct" else gpus)

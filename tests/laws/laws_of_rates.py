@@ -13,7 +13,7 @@ from c3sim.engine.flow import Flow
 from c3sim.models.capacity import Capacity
 from c3sim.models.gemm import plan_gemm
 from c3sim.spec.hardware import Node
-from c3sim.spec.workload import ARRAYS, DTYPE_BYTES, Gemm, StreamKernel
+from c3sim.spec.workload import ARRAYS, Gemm, StreamKernel
 
 
 @law()
@@ -84,15 +84,15 @@ def _asked_of_l2(node: Node, task: Gemm | StreamKernel) -> float:
     """
     if isinstance(task, StreamKernel):
         return sum(ARRAYS[task.pattern]) * task.bytes * task.passes
-    plan, element = plan_gemm(node.gpu, task), DTYPE_BYTES[task.dtype]
+    plan = plan_gemm(node.gpu, task)
     rows, columns = min(plan.tile[0], task.m), min(plan.tile[1], task.n)
     shared = rows / plan.cluster[1] + columns / plan.cluster[0]  # tiles of a cluster read it once
-    operands = shared * task.k / plan.split_k * element
+    operands = shared * task.k / plan.split_k * task.element
     tiles = plan.tiles
     if not task.rows:
         whole = ceil(task.m / plan.tile[0]) * ceil(task.n / plan.tile[1])
         tiles = whole * task.batch * plan.split_k
-    return tiles * (operands + rows * columns * (element if plan.split_k == 1 else 4))
+    return tiles * (operands + rows * columns * (task.result_element if plan.split_k == 1 else 4))
 
 
 @law()
