@@ -75,10 +75,10 @@ lesson.measured(
 )
 
 # %% [markdown]
-# The reader gains, but is it for the reason above? It is not all or nothing: a profiler counted that
-# it keeps 98.7 % of its lines or more in both pairs. A few lost lines seem to make its slowest warps
-# wait ([what was counted](../docs/cache-laboratory.md#results-that-others-use)). The model of whole
-# runs has the reader keep all of them, and says that nothing is gained: an open gap.
+# The reader gains, but is it for the reason above? It is not all or nothing: a profiler counted
+# that it keeps 98.7 % of its lines or more in both pairs. A few lost lines seem to make its slowest
+# warps wait ([what was counted](../docs/cache-laboratory.md#results-that-others-use)). The model of
+# whole runs has the reader keep all of them, and says that nothing is gained: an open gap.
 
 # %% [markdown]
 # ## Exercise
