@@ -6,6 +6,8 @@ the band is that of all
 
     m + d_i + t_j
 
+d_i is over every pair of GEMM and size under one of its operations, in turns from pair to pair and
+from draw to draw: half of the runs, for an error far below that of some draws (decision 121).
 Draws and tables are independent. A published mean is inside the band or not. The published order
 holds in so many of these sums, in which all strategies share i and j. Strategies with a published
 mean have a band; all of them where none is published.
@@ -16,14 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from c3sim.evaluation.effort import Effort, effort_of
-from c3sim.evaluation.strategies.rewrites import is_memory_bound
-from c3sim.experiments.bands import Parameter, parameters_of
-from c3sim.experiments.cases import Case, collective_of, gemm_of, workload_cases
+from c3sim.experiments.cases import Case, workload_cases
 from c3sim.experiments.draws import (
     Change,
     Condition,
@@ -33,20 +33,27 @@ from c3sim.experiments.draws import (
     Measured,
     Rerun,
     Target,
-    conditions,
     draws_of,
     largest,
     means_of,
     of_condition,
     of_parameters,
     replay,
+    replay_in_turns,
 )
 from c3sim.experiments.facts import Screened, Values, conditioned, excluding, screen
 from c3sim.experiments.lost import points_lost
 from c3sim.experiments.pairs import other_means
-from c3sim.experiments.study import Asked, Row, grouped, with_settings
-from c3sim.spec.reading.loading import LoadedNode, load_study
-from c3sim.spec.reading.paths import canonical
+from c3sim.experiments.reruns import (
+    Outcomes,
+    Subject,
+    as_chosen,
+    one_of_each,
+    shifts_of,
+    subject_of,
+)
+from c3sim.experiments.study import Asked, Row, with_settings
+from c3sim.spec.reading.loading import load_study
 from c3sim.spec.study import Band, Study
 
 if TYPE_CHECKING:
@@ -56,18 +63,14 @@ if TYPE_CHECKING:
 class Sums:
     """All sums m + d_i + t_j of a strategy or a target.
 
-    *own*: the means m; *draws*: means in draws over the scenarios whose usual means are *usual*;
-    *tables*: strategy -> means over other tables.
+    *own*: the means m; *draws*: d_i, of every strategy; *tables*: strategy -> means over other
+    tables.
     """
 
     def __init__(
-        self,
-        own: Fractions,
-        usual: Fractions,
-        draws: Sequence[Fractions],
-        tables: Mapping[str, Sequence[float]],
+        self, own: Fractions, draws: Sequence[Fractions], tables: Mapping[str, Sequence[float]]
     ) -> None:
-        self.own, self.usual, self.draws, self.tables = own, usual, draws, tables
+        self.own, self.draws, self.tables = own, draws, tables
 
     def of(self, target: Target) -> np.ndarray:
         """Draws one after the other, each with all tables."""
@@ -75,7 +78,7 @@ class Sums:
 
         total = np.zeros(1)
         for name, weight in target.items():
-            shifts = [means[name] - self.usual[name] for means in self.draws] or [0.0]
+            shifts = [shift[name] for shift in self.draws] or [0.0]
             others = [mean - self.own[name] for mean in self.tables.get(name, ())] or [0.0]
             sums = self.own[name] + np.add.outer(np.array(shifts), np.array(others))
             total = total + weight * sums.ravel()
@@ -89,7 +92,7 @@ class Sums:
 
         if not self.tables:
             return []
-        of_tables = Sums(self.own, self.usual, (), self.tables)
+        of_tables = Sums(self.own, (), self.tables)
         moves = {
             name: of_tables.of(target) - sum(w * self.own[each] for each, w in target.items())
             for name, target in targets.items()
@@ -105,7 +108,6 @@ class Sums:
         ]
 
 
-EVERY = 3  # of so many scenarios one shows what one thing alone does: a third of the time
 #: A band this wide cannot tell.
 WIDE = 0.3
 SURE = 0.95  # of the sums: the order of two holds
@@ -197,58 +199,6 @@ def _margin(
     )
 
 
-Outcomes = Mapping[str, Row]  # of a case, by strategy
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Subject:
-    """The subject of draws: the *names* of the strategies, their *own* means, the cases that draws
-    rerun with their outcomes (*kept*) and the *usual* means over those; one thing alone is tried in
-    *some* of them.
-    """
-
-    names: list[str]
-    own: Fractions
-    kept: list[tuple[Case, Row]]
-    reruns: list[Rerun]
-    usual: Fractions
-    some: list[tuple[Case, Row]]
-    usual_of_some: Fractions
-    parameters: tuple[Parameter, ...]
-    known: list[list[Condition]]
-
-    @property
-    def single(self) -> list[Condition]:
-        """Every alternative condition, alone."""
-        return [condition for of in self.known for condition in of]
-
-
-def _subject(
-    asked: Asked, band: Band, cases: Sequence[Case], found: Sequence[Outcomes]
-) -> _Subject:
-    study = asked.study
-    published = study.published.get("mean_fraction_of_ideal") or {}
-    names = [name for name in study.strategies if name in published] or list(study.strategies)
-    own = _usual(names, found)
-    names = list(own)
-    kept = [
-        (case, Row(each))
-        for case, each in zip(cases, found, strict=True)
-        if case.name.partition(",")[0] not in band.skip
-    ]
-    return _Subject(
-        names=names,
-        own=own,
-        kept=kept,
-        reruns=[Rerun(case=case, strategies={name: name for name in names}) for case, _ in kept],
-        usual=_usual(names, [each for _, each in kept]),
-        some=kept[::EVERY],
-        usual_of_some=_usual(names, [each for _, each in kept[::EVERY]]),
-        parameters=_parameters(asked, cases) if study.band is not None else (),
-        known=_conditions(band, cases),
-    )
-
-
 def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) -> Row | None:
     """The band of the study, whose *cases* came out as *found*. None: neither draws nor other
     tables are asked for. Raises InputError.
@@ -256,17 +206,17 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
     study, band = asked.study, asked.study.band or Band()
     if study.band is None and study.pool is None:
         return None
-    of = _subject(asked, band, cases, found)
+    of = subject_of(asked, band, cases, found)
     count = asked.options.draws or band.draws
     one = Effort.mean(effort_of(case.workload, case.node) for case in cases)
-    asked.ask(one, (2 * count + len(of.single)) * len(of.kept) * len(of.names))
+    asked.ask(one, (2 * count + len(of.single)) * len(of.turns[0].kept) * len(of.names))
     prior = draws_of(of.parameters, of.known, count, band.seed)
     facts = _facts(asked, band, of, cases)
     agreeing = _agreeing(asked, facts, of, cases, count)
-    replayed = replay(of.reruns, [*prior, *agreeing], asked, what="draws")
+    replayed = replay_in_turns(of.reruns, [*prior, *agreeing], asked, what="draws")
     tables = _tables(asked, of.names, cases)
-    of_prior = _sums(of, replayed[: len(prior)], tables)
-    sums = _sums(of, replayed[len(prior) :], tables) if agreeing else of_prior
+    of_prior, of_agreeing = _sums(of, replayed, len(prior), tables)
+    sums = of_agreeing if agreeing else of_prior
     changes = _changes(asked, of, cases, facts, sums)
     said = study.published
     order = order_of(said.get("order") or [], sums, changes, said.get("evidence") or {})
@@ -279,13 +229,13 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
             parameters=len(of.parameters),
             tables=max((len(means) for means in tables.values()), default=0),
             skipped=band.skip,
-            some=[case.name for case, _ in of.some],
+            some=[case.name for case, _ in of.some.kept],
             assumptions=[_for_readers(study, alternatives) for alternatives in of.known],
             **_screening(facts, agreeing),
         ),
         strategies=_bands(study, of.names, sums, of_prior if agreeing else None, changes),
         changes=[_change_row(each) for each in changes],
-        lost=points_lost([_as_chosen(one, of.names) for one in of.some], asked),
+        lost=points_lost([as_chosen(one, of.names) for one in of.some.kept], asked),
         **({"facts": facts.screened.rows(facts.usual)} if facts is not None else {}),
         **({"order": order} if order is not None else {}),
     )
@@ -317,7 +267,7 @@ class _Facts:
     usual: Values
 
 
-def _facts(asked: Asked, band: Band, of: _Subject, cases: Sequence[Case]) -> _Facts | None:
+def _facts(asked: Asked, band: Band, of: Subject, cases: Sequence[Case]) -> _Facts | None:
     """None: no facts, or they are of another node than *cases*, or no draw runs."""
     if not band.facts or cases[0].node.name != asked.study.node:
         return None
@@ -335,7 +285,7 @@ def _facts(asked: Asked, band: Band, of: _Subject, cases: Sequence[Case]) -> _Fa
 
 
 def _agreeing(
-    asked: Asked, facts: _Facts | None, of: _Subject, cases: Sequence[Case], count: int
+    asked: Asked, facts: _Facts | None, of: Subject, cases: Sequence[Case], count: int
 ) -> list[Draw]:
     if facts is None:
         return []
@@ -355,21 +305,22 @@ def _screening(facts: _Facts | None, agreeing: Sequence[Draw]) -> dict[str, Any]
 
 
 def _sums(
-    of: _Subject, replayed: Sequence[Measured], tables: Mapping[str, Sequence[float]]
-) -> Sums:
-    draws = [means for measured in replayed for means in measured]
-    return Sums(of.own, of.usual, draws, tables)
+    of: Subject, replayed: Sequence[Measured], prior: int, tables: Mapping[str, Sequence[float]]
+) -> tuple[Sums, Sums]:
+    """Sums of the first draws, so many as *prior*, and of the others."""
+    shifts = shifts_of(of, replayed)
+    first, others = chain(*shifts[:prior]), chain(*shifts[prior:])
+    return Sums(of.own, [*first], tables), Sums(of.own, [*others], tables)
 
 
 def _changes(
-    asked: Asked, of: _Subject, cases: Sequence[Case], facts: _Facts | None, sums: Sums
+    asked: Asked, of: Subject, cases: Sequence[Case], facts: _Facts | None, sums: Sums
 ) -> list[Change]:
     """The effect of each thing alone, and which facts exclude it."""
-    reruns = [Rerun(case=case, strategies={name: name for name in of.names}) for case, _ in of.some]
-    draws = [each.draw for each in of.single]
-    single = replay(reruns, draws, asked, what="one thing at a time")
+    some, draws = of.some, [each.draw for each in of.single]
+    single = replay(some.reruns, draws, asked, what="one thing at a time")
     changes = [
-        of_condition(condition, means, of.usual_of_some)
+        of_condition(condition, means, some.usual)
         for condition, measured in zip(of.single, single, strict=True)
         for means in measured
     ]
@@ -378,8 +329,8 @@ def _changes(
     if order is not None:
         targets += [{m.higher: 1.0, m.lower: -1.0} for m in order.margins]
     ask = None if facts is None else partial(_excluded, asked, facts, cases)
-    few = _one_of_each(of.kept, of.names)
-    changes += of_parameters(of.parameters, few, reruns, of.usual_of_some, targets, asked, ask)
+    few = one_of_each(of.kept, of.names)
+    changes += of_parameters(of.parameters, few, some.reruns, some.usual, targets, asked, ask)
     if ask is not None:
         by = ask([Draw(settings=each.settings) for each in changes])
         changes = [
@@ -418,40 +369,6 @@ def _narrowing(study: Study, band: Row) -> str:
     return f"{band.most.name}, alone"
 
 
-def _usual(names: Sequence[str], found: Sequence[Outcomes]) -> Fractions:
-    """The means over *found* as the study has them."""
-    of_strategy = {
-        name: [each[name].fraction_of_ideal for each in found if name in each] for name in names
-    }
-    known = {
-        name: [fraction for fraction in fractions if fraction is not None]
-        for name, fractions in of_strategy.items()
-    }
-    return {name: fmean(fractions) for name, fractions in known.items() if fractions}
-
-
-def _parameters(asked: Asked, cases: Sequence[Case]) -> tuple[Parameter, ...]:
-    """Parameters of the node that neither the study nor the caller sets."""
-    fixed = {canonical(path) for scenario in asked.study.scenarios for path in scenario.set}
-    fixed |= _varied(cases)
-    return parameters_of(LoadedNode(node=cases[0].node, provenance=asked.provenance()), fixed)
-
-
-def _conditions(band: Band, cases: Sequence[Case]) -> list[list[Condition]]:
-    """The alternatives of each assumption, less those that set what an axis or the caller sets."""
-    varied = _varied(cases)
-    left = []
-    for alternatives in conditions(band.assumptions, cases[0]):
-        free = [each for each in alternatives if not varied & each.paths]
-        if free:
-            left.append(free)
-    return left
-
-
-def _varied(cases: Sequence[Case]) -> set[str]:
-    return {canonical(path) for case in cases for path in case.point}
-
-
 def _tables(
     asked: Asked, names: Sequence[str], cases: Sequence[Case]
 ) -> Mapping[str, Sequence[float]]:
@@ -467,24 +384,6 @@ def _fractions(names: Sequence[str], case: Case) -> dict[str, float | None]:
     """Fractions of ideal of *case* under each strategy."""
     found = means_of([Rerun(case=case, strategies={name: name for name in names})], Draw())[0]
     return {name: found.get(name) for name in names}
-
-
-def _one_of_each(kept: Sequence[tuple[Case, Outcomes]], names: Sequence[str]) -> list[Rerun]:
-    """A case of each operation with a compute-bound and with a memory-bound GEMM, with the
-    candidates that were the best ones. Each has another place in its group, so classes differ.
-    """
-
-    def group_of(one: tuple[Case, Outcomes]) -> tuple[bool, str]:
-        case, _ = one
-        return is_memory_bound(case.node, gemm_of(case)[1]), collective_of(case)[1].op
-
-    groups = grouped(kept, group_of).values()
-    return [_as_chosen(group[place % len(group)], names) for place, group in enumerate(groups)]
-
-
-def _as_chosen(one: tuple[Case, Outcomes], names: Sequence[str]) -> Rerun:
-    case, found = one
-    return Rerun(case=case, strategies={name: found[name].chosen for name in names})
 
 
 def _for_readers(study: Study, of: Sequence[Condition]) -> Row:

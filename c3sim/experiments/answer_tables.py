@@ -162,7 +162,7 @@ def _alone_table(answer: Row, title: str) -> Table:
         for each in answer.changes
         if each.kind != "parameter" or any(round(100 * by, 1) for by in each.by.values())
     ]
-    notes = [f"means over every third scenario: {', '.join(drawn.some)}"]
+    notes = [f"means over every second pair, under one operation: {', '.join(drawn.some)}"]
     excluded = {
         f"* {each.name}: {each.value}, excluded by {each.excluded_by[0]}"
         + f" and {len(each.excluded_by) - 1} more" * (len(each.excluded_by) > 1)

@@ -196,9 +196,24 @@ def replay(
     reruns: Sequence[Rerun], draws: Sequence[Draw], asked: Asked, *, what: str
 ) -> list[Measured]:
     """The means over *reruns* of each draw, in order."""
-    runs = sum(len(each.strategies) for each in reruns)
+    return replay_in_turns([reruns], draws, asked, what=what)
+
+
+def replay_in_turns(
+    turns: Sequence[Sequence[Rerun]], draws: Sequence[Draw], asked: Asked, *, what: str
+) -> list[Measured]:
+    """The means of each draw, in order: of the first one over the reruns of the first of *turns*,
+    of the next one over those of the next, round and round.
+    """
+    runs = max(sum(len(each.strategies) for each in reruns) for reruns in turns)
     worth = -(-WORTH_IT // max(runs, 1))
-    return asked.each(partial(_means, tuple(reruns)), draws, what=what, worth=worth)
+    work = partial(_in_turn, tuple(tuple(reruns) for reruns in turns))
+    return asked.each(work, [*enumerate(draws)], what=what, worth=worth)
+
+
+def _in_turn(turns: Sequence[Sequence[Rerun]], numbered: tuple[int, Draw]) -> Measured:
+    number, draw = numbered
+    return _means(turns[number % len(turns)], draw)
 
 
 def _means(reruns: Sequence[Rerun], draw: Draw) -> Measured:
@@ -299,7 +314,7 @@ def of_condition(condition: Condition, found: Fractions, usual: Fractions) -> Ch
         kind="assumption",
         name=condition.assumption,
         value=condition.alternative,
-        by=_difference(found, usual),
+        by=difference(found, usual),
         settings=condition.draw.settings,
     )
 
@@ -313,7 +328,7 @@ def _far_ends(parameters: Sequence[Parameter], few: Sequence[Rerun], asked: Aske
             kind="parameter",
             name=each.path,
             value="",
-            by=_difference(means, base[0]),
+            by=difference(means, base[0]),
             settings=end.settings,
         )
         for each, end, measured in zip(parameters, ends, found, strict=True)
@@ -353,7 +368,7 @@ def of_parameters(
             kind="parameter",
             name=parameter.path,
             value=format_si(value, parameter.unit),
-            by=_difference(means, usual),
+            by=difference(means, usual),
             settings=((parameter.path, value),),
         )
         for (parameter, _), value, measured in zip(
@@ -391,5 +406,6 @@ def _far(parameter: Parameter) -> float:
     return 1.0 if high - value >= value - low else 0.0
 
 
-def _difference(found: Fractions, usual: Fractions) -> dict[str, float]:
+def difference(found: Fractions, usual: Fractions) -> dict[str, float]:
+    """The change of each mean from *usual* to *found*."""
     return {name: mean - usual[name] for name, mean in found.items() if name in usual}

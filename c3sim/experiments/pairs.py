@@ -75,6 +75,18 @@ def other_means(
     return {name: _means(tables, fractions, name) for name in names}
 
 
+def in_turns(cases: Sequence[Case]) -> list[list[Case]]:
+    """Parts of *cases*, as many as operations. Each has every pair once, under the operations in
+    turns, along the pairs by kind and ratio of isolated times; all parts together are *cases*.
+    """
+    pairs = [*grouped(cases, lambda case: (_pair(case), tuple(case.point.items()))).values()]
+    pairs.sort(key=lambda of: (is_memory_bound(of[0].node, gemm_of(of[0])[1]), _ratio(of[0])))
+    return [
+        [of[(place + turn) % len(of)] for place, of in enumerate(pairs)]
+        for turn in range(max(map(len, pairs), default=1))
+    ]
+
+
 def _some(strata: Mapping[Pair, Stratum], wanted: Mapping[Stratum, int]) -> dict[Pair, Stratum]:
     """Pairs drawn from each stratum, as many as *wanted* at most."""
     random = Random(SEED)

@@ -16,18 +16,19 @@ from c3sim.experiments.draws import (
     largest,
     means_of,
     of_parameters,
+    replay_in_turns,
 )
+from c3sim.experiments.pairs import in_turns
 from c3sim.experiments.papers.c3 import claims
 from c3sim.experiments.study import Asked, Options, Row, StudyResult, run_study
 from c3sim.spec.reading.loading import LoadedStudy, load_hardware, load_study
 from c3sim.spec.study import Alternative, Assumption, Band, Scenario, Study
 
-# Own means 0.2 and 0.6. Two draws, over scenarios whose usual means are 0.3 and 0.5, shift them by
-# 0 and -0.1, and by 0 and -0.5. Two other tables shift them by 0 and 0.2, and by 0 and 0.
+# Own means 0.2 and 0.6. Two draws shift them by 0 and -0.1, and by 0 and -0.5. Two other tables
+# shift them by 0 and 0.2, and by 0 and 0.
 SUMS = Sums(
     own={"base": 0.2, "conccl": 0.6},
-    usual={"base": 0.3, "conccl": 0.5},
-    draws=[{"base": 0.3, "conccl": 0.5}, {"base": 0.2, "conccl": 0.0}],
+    draws=[{"base": 0.0, "conccl": 0.0}, {"base": -0.1, "conccl": -0.5}],
     tables={"base": [0.2, 0.4], "conccl": [0.6, 0.6]},
 )
 HOST = Assumption(
@@ -84,7 +85,7 @@ def test_every_draw_meets_every_table():
 
 
 def test_without_draws_and_tables_the_band_is_the_mean():
-    alone = Sums({"base": 0.2}, {"base": 0.2}, [], {})
+    alone = Sums({"base": 0.2}, [], {})
     band = mean_band("base", alone, None, ())
     assert (band.low, band.median, band.high, band.inside) == (0.2, 0.2, 0.2, None)
     assert "pairs" not in band
@@ -108,7 +109,7 @@ def test_the_order_counts_sums_that_share_draw_and_table():
 
 
 def test_strategies_of_a_group_have_no_order():
-    sums = Sums({"base": 0.1, "sp": 0.4, "rp": 0.3}, {}, [], {})
+    sums = Sums({"base": 0.1, "sp": 0.4, "rp": 0.3}, [], {})
     order = order_of([["base"], ["sp", "rp"], ["conccl"]], sums, (), {})
     assert [(each.lower, each.higher) for each in order.margins] == [("base", "sp"), ("base", "rp")]
     assert order.holds == 1
@@ -180,6 +181,31 @@ def test_an_unknown_path_names_the_alternative():
         conditions([wrong], workload_cases(study_of("one"))[0])
 
 
+def test_draws_rerun_each_pair_under_its_operations_in_turns():
+    """32 and 64 MiB beside one GEMM are two pairs. Both parts together are all four cases, and
+    neither has one operation alone. A study of one operation has one part.
+    """
+    both = study_of("one").model_copy(
+        update={
+            "scenarios": tuple(
+                Scenario(
+                    name=f"{op} of {size}",
+                    set={"task.gemm.m": 1024, "task.gather.size": size, "task.gather.op": op},
+                )
+                for op in ("all_gather", "all_to_all")
+                for size in ("32 MiB", "64 MiB")
+            )
+        }
+    )
+    cases = workload_cases(both)
+    first, second = ([case.name for case in part] for part in in_turns(cases))
+    assert sorted(first + second) == sorted(case.name for case in cases)
+    for part in (first, second):
+        assert {name.split(" ")[0] for name in part} == {"all_gather", "all_to_all"}
+        assert {name[-6:] for name in part} == {"32 MiB", "64 MiB"}
+    assert in_turns(cases[:2]) == [[cases[1], cases[0]]]  # the longer collective comes first
+
+
 # Runs
 
 
@@ -194,6 +220,14 @@ def test_one_thread_that_submits_all_copies_slows_copies_only(rerun):
     (single,) = means_of([rerun], Draw(settings=(("workload.host.threads", "single"),)))
     assert single["base"] == usual["base"]
     assert single["conccl"] < usual["conccl"]
+
+
+def test_each_draw_is_measured_over_the_next_part(rerun):
+    """Two parts, known by their strategies: three draws meet the first, the second, the first."""
+    other = Rerun(case=rerun.case, strategies={"base": "base"})
+    found = replay_in_turns([[rerun], [other]], [Draw()] * 3, ASKED, what="draws")
+    both, base = {"base", "conccl"}, {"base"}
+    assert [set(means) for (means,) in found] == [both, base, both]
 
 
 def test_the_yardstick_changes_no_run_but_the_ideal(rerun):
