@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from c3sim.experiments.study import Row, StudyResult
+from c3sim.experiments.study import Row, StudyResult, grouped
 from c3sim.kit.grid import Table
 from c3sim.kit.text import FRACTION_EXPLAINED, OWN_EXPLAINED, percent, times
 
@@ -114,13 +114,23 @@ def _answer_tables(answer: Row, title: str) -> list[Table | str]:
 
 
 def _summary_table(answer: Row, title: str) -> Table:
-    """Each mean as run, its band, the published one, a verdict; and what that says in all."""
+    """Each mean as run, its band before and after isolated facts, the published mean, a verdict;
+    and what that says in all, with what would narrow a band that cannot tell.
+    """
     lines = [
-        {"strategy": name, **band, "range": _ends([band.low, band.high])}
+        {
+            "strategy": name,
+            **band,
+            "before": _ends(band.get("prior")),
+            "range": _ends([band.low, band.high]),
+        }
         for name, band in answer.strategies.items()
     ]
-    columns = ["strategy", "usual %0 as as run", "range > as band\n(%)", "published %0", "verdict"]
+    columns = ["strategy", "usual %0 as as run"]
+    columns += ["before > as prior\n(%)"] * ("facts" in answer)
+    columns += ["range > as band\n(%)", "published %0", "verdict"]
     said = [line for line in _verdict(answer) if line.startswith(("band:", "verdict:"))]
+    said += _narrowing(answer)
     return Table(f"{title}: mean fraction of ideal", lines, columns, "\n".join(said))
 
 
@@ -217,6 +227,15 @@ def own_outside(bands: Mapping[str, Row]) -> Iterator[str]:
             )
 
 
+def _narrowing(answer: Row) -> Iterator[str]:
+    """A line for bands that cannot tell: the measurement that would narrow them most."""
+    wide = [(name, band) for name, band in answer.strategies.items() if band.narrow]
+    for measure, bands in grouped(wide, lambda each: each[1].narrow).items():
+        widths = [percent(band.high - band.low, 0) for _, band in bands]
+        names, wide_by = ", ".join(name for name, _ in bands), ", ".join(dict.fromkeys(widths))
+        yield f"{names}: {wide_by} points wide; measure {measure}"
+
+
 def _verdict(answer: Row) -> Iterator[str]:
     """The band in sentences: of what it is, and what it says."""
     drawn, order = answer.drawn, answer.get("order")
@@ -232,8 +251,7 @@ def _verdict(answer: Row) -> Iterator[str]:
     for name, band in answer.strategies.items():
         if band.most:
             yield f"{name} is moved most by {most_of(band)} points"
-        if band.narrow:
-            yield f"{name}: {percent(band.high - band.low, 0)} points wide; measure {band.narrow}"
+    yield from _narrowing(answer)
     yield from own_outside(answer.strategies)
     known = [band.inside for band in answer.strategies.values() if band.inside is not None]
     if known:

@@ -132,6 +132,8 @@ def panels(found: StudyResult) -> list[Panel]:
         for each in found.scenarios
     ]
     title = f"Mean fraction of ideal over {len(scenarios)} scenarios"
+    if "answer" in found:
+        title += "; line: its band, 5 % to 95 % of what may have been otherwise"
     beside: Any = {"known": "known.* %", "bands": "band.* %", "kind": "bars"}
     notes = [line["notes"] for line in means]
     first = panel(title, means, "strategy", "mean.* %", notes=notes, **beside)

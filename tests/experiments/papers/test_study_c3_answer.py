@@ -4,6 +4,7 @@ import pytest
 
 from c3sim.errors import InputError
 from c3sim.experiments.answer import Sums, mean_band, order_of
+from c3sim.experiments.answer_tables import summary
 from c3sim.experiments.bands import parameters_of
 from c3sim.experiments.cases import workload_cases
 from c3sim.experiments.draws import (
@@ -328,3 +329,19 @@ def test_a_band_without_its_own_run_says_why():
     }
     (line,) = own_outside(bands)
     assert line.startswith("base: 10.0 % as it is lies below its band")
+
+
+def test_the_short_answer_names_what_would_narrow_a_band_that_cannot_tell():
+    """Two bands of 40 and 44 points lack one measurement, one of 10 lacks none."""
+    wide = [("sp", 0.1, ""), ("rp", 0.4, "a clock"), ("sp_rp", 0.44, "a clock")]
+    margins = {"most": None, "published": 0.4, "usual": 0.5, "verdict": "inside", "inside": True}
+    bands = {
+        name: Row(low=0.3, high=0.3 + width, prior=[0.0, 1.0], narrow=measure, **margins)
+        for name, width, measure in wide
+    }
+    drawn = Row(draws=8, conditioned=8, yardsticks=1, tables=0, failed=0)
+    answer = Row(drawn=drawn, strategies=bands, facts=[])
+    found = StudyResult(name="c3", node="mi300x-8", answer=answer)
+    table = summary(found)[0]
+    assert "rp, sp_rp: 40, 44 points wide; measure a clock" in table.note.splitlines()
+    assert [line["before"] for line in table.rows] == ["0 to 100"] * 3
