@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import c3sim.api  # noqa: F401  (it hands in how results print)
 from c3sim.experiments.bands import Parameter, Sampler
 from c3sim.experiments.influence import question
 from c3sim.experiments.jobs import Workers
