@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # What can be checked of the probe without a GPU: its self-test, that it compiles and links for gfx942 and
 # (where nvcc is present) for sm_90, and that it says in one line that there is no device.
-# Usage: check.sh [build folder] [all | host]; host: the self-test alone
+# Usage: check.sh [build folder] [all | units | host]; all: each file by itself (for sm_90 those of a kind
+# together); units: together, a third of the work, so a file that forgets a header which another includes
+# passes; host: the self-test alone, together
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build/probe}
@@ -11,7 +13,7 @@ packages=()
 command -v cmake > /dev/null || packages+=(cmake)
 command -v c++ > /dev/null || packages+=(g++)
 command -v make > /dev/null || packages+=(make)
-if [ "$targets" = all ]; then
+if [ "$targets" != host ]; then
   command -v clang++-19 > /dev/null || packages+=(clang-19)
   command -v ld.lld-19 > /dev/null || packages+=(lld-19)
   [ -e /usr/lib/llvm-19/bin/clang-offload-bundler ] || packages+=(clang-tools-19)
@@ -51,19 +53,22 @@ without_device() {
 }
 
 mkdir -p "$build"
+self_test=(-DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON) by=() host=()
+if [ "$targets" = all ]; then self_test=(); fi
+if [ "$targets" = units ]; then by=(units) host=(quick); fi
 quietly() { "$@" > "$build/log" 2>&1 || { cat "$build/log" >&2; exit 1; }; }
-quietly cmake -S "$here/.." -B "$build/host" -DPROBE_BACKEND=none
+quietly cmake -S "$here/.." -B "$build/host" -DPROBE_BACKEND=none "${self_test[@]}"
 quietly cmake --build "$build/host" --parallel
 ctest --test-dir "$build/host" --output-on-failure
-[ "$targets" = all ] || exit 0
+[ "$targets" != host ] || exit 0
 
 echo "gfx942:"
-probe=$("$here/gfx942.sh" "$build/gfx942")
+probe=$("$here/gfx942.sh" "$build/gfx942" "${by[@]}")
 without_device "$probe"
 
 if command -v nvcc > /dev/null || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
   echo "sm_90:"
-  probe=$("$here/sm_90.sh" "$build/sm_90")
+  probe=$("$here/sm_90.sh" "$build/sm_90" "${host[@]}")
   without_device "$probe"
 else
   echo "sm_90: no nvcc here, not compiled"

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Compiles and links the probe for gfx942 (MI300X) without ROCm and without a GPU: with Debian's clang 19, HIP
 # headers and device libraries. With ROCm, use CMake instead.
-# Usage: gfx942.sh [output folder]; prints the path of the program. Exits 3 where something is missing.
+# Usage: gfx942.sh [output folder] [each | units]; prints the path of the program. Exits 3 where something is
+# missing. each: every file by itself, as CMake does. units: all in three (units.sh), a fifth of the work; host
+# code that has no kernel is not optimised, so it is no program to measure with.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-build/probe-gfx942}
+by=${2:-each}
 
 missing() {
   echo "gfx942.sh: $1 is missing: apt-get install clang-19 clang-tools-19 lld-19 libamdhip64-dev rocm-device-libs" >&2
@@ -28,15 +31,25 @@ target triple = "amdgcn-amd-amdhsa"
 END
 
 compile() {
-  local object=${1#"$root/src/"}
+  local object=${1#"$root/src/"} level=-O2 language=(-x hip --offload-arch=gfx942)
+  object=${object#"$out/units/"}
+  case $object in
+    host.cpp) level=-O0 language=(-x c++) ;;
+    rest.cpp) level=-O0 ;;
+  esac
   object=$out/objects/${object//\//-}.o
-  clang++-19 -x hip --offload-arch=gfx942 --rocm-device-lib-path="$libs" --hip-path=/usr -std=c++17 -O2 \
-    -I "$root/src" -c "$1" -o "$object"
+  [ "${language[1]}" = c++ ] || language+=(--rocm-device-lib-path="$libs" --hip-path=/usr)
+  clang++-19 "${language[@]}" -std=c++17 "$level" -I "$root/src" -c "$1" -o "$object"
 }
 export -f compile
 export root out libs
 rm -f "$out"/objects/*.o "$out/probe"
-printf '%s\0' "$root"/src/*.cpp "$root"/src/device/*.cpp |
+sources=("$root"/src/*.cpp "$root"/src/device/*.cpp)
+if [ "$by" = units ]; then
+  "$root/cross/units.sh" "$out/units"
+  sources=("$out"/units/{kernels,rest,host}.cpp)
+fi
+printf '%s\0' "${sources[@]}" |
   xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1" || exit 255' _  # 255: no other is begun
 clang++-19 "$out"/objects/*.o --hip-link --offload-arch=gfx942 --rocm-device-lib-path="$libs" \
   --hip-path=/usr -lamdhip64 -ldl -pthread -o "$out/probe"

@@ -4,15 +4,15 @@
 
 namespace probe {
 
-constexpr int threads = 512;
+constexpr int copy_threads = 512;
 
-__global__ void __launch_bounds__(threads) copy_kernel(uint4 *to, const uint4 *from, std::size_t count) {
-    const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
-    copy_strided(to, from, count, blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x, step);
+__global__ void __launch_bounds__(copy_threads) copy_kernel(uint4 *to, const uint4 *from, std::size_t count) {
+    const std::size_t step = static_cast<std::size_t>(gridDim.x) * copy_threads;
+    copy_strided(to, from, count, blockIdx.x * static_cast<std::size_t>(copy_threads) + threadIdx.x, step);
 }
 
 void launch_copy_kernel(char *to, const char *from, std::size_t bytes, int workgroups, gpuStream_t stream) {
-    copy_kernel<<<workgroups, threads, 0, stream>>>(reinterpret_cast<uint4 *>(to),
+    copy_kernel<<<workgroups, copy_threads, 0, stream>>>(reinterpret_cast<uint4 *>(to),
                                                     reinterpret_cast<const uint4 *>(from), bytes / 16);
     GPU(gpuGetLastError());
 }

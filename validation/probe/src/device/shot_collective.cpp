@@ -8,7 +8,7 @@
 
 namespace probe {
 
-constexpr int most_ranks = 16, threads = 512;
+constexpr int most_ranks = 16, shot_threads = 512;
 
 // What one rank's kernel sees: index 0 is the rank itself, the others are its peers in turn.
 struct Ranks {
@@ -42,10 +42,10 @@ __device__ inline void meet(const Ranks &ranks, int flag, std::uint32_t turn) {
 }
 
 // `count`: 16-byte words that each rank stores at each peer; `stride`: from what one peer gets to what the next one gets.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(shot_threads)
     shot_kernel(const uint4 *in, Ranks ranks, std::size_t count, std::size_t stride, int rank, bool both, std::uint32_t turn) {
-    const std::size_t first = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
-    const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
+    const std::size_t first = blockIdx.x * static_cast<std::size_t>(shot_threads) + threadIdx.x;
+    const std::size_t step = static_cast<std::size_t>(gridDim.x) * shot_threads;
     for (int peer = 1; peer < ranks.count; ++peer)
         for (std::size_t i = first; i < count; i += step)
             ranks.scratch[peer][i] = in[(rank + peer) % ranks.count * stride + i];
@@ -80,7 +80,7 @@ public:
         for (int gpu = 0; gpu < ranks_; ++gpu) {
             GPU(gpuSetDevice(gpu));
             const auto ranks = seen_from(gpu);
-            shot_kernel<<<grid_, threads, 0, lanes_[gpu].stream>>>(in_[gpu]->data<uint4>(), ranks, bytes_ / 16,
+            shot_kernel<<<grid_, shot_threads, 0, lanes_[gpu].stream>>>(in_[gpu]->data<uint4>(), ranks, bytes_ / 16,
                                                                   both_ ? shard_ / 16 : 0, gpu, both_, turn_);
             GPU(gpuGetLastError());
         }

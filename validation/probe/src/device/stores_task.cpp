@@ -4,7 +4,7 @@
 
 namespace probe {
 
-constexpr int most_peers = 16, threads = 1024;
+constexpr int most_peers = 16, store_threads = 1024;
 
 struct Destinations {
     float4 *data[most_peers];
@@ -12,7 +12,7 @@ struct Destinations {
 };
 
 // Tile t goes to peer t mod peers. Each thread stores 16 bytes at a time.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(store_threads)
     stores_kernel(Destinations to, std::size_t tiles, std::size_t tile, int peers, int in_flight, bool release,
                   std::uint32_t turn) {
     extern __shared__ char claimed[];  // only to claim the compute unit
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(threads)
     for (std::size_t t = blockIdx.x; t < tiles; t += gridDim.x) {
         const int peer = static_cast<int>(t % peers);
         float4 *begin = to.data[peer] + t / peers * tile;
-        for (std::size_t i = threadIdx.x; i < tile; i += threads) {
+        for (std::size_t i = threadIdx.x; i < tile; i += store_threads) {
             begin[i] = value;
             if (in_flight && ++waiting == in_flight) wait_for_stores(), waiting = 0;
         }
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(threads)
 
 StoresTask::StoresTask(Node &node, StoresSpec spec) : node_(node), spec_(spec), peers_(node.gpus() - 1) {
     if (peers_ < 1 || peers_ > most_peers) throw std::invalid_argument("stores: need 2 to 17 GPUs");
-    if (spec.tile % (16 * threads)) throw std::invalid_argument("stores: a tile must be a multiple of 16 KiB");
+    if (spec.tile % (16 * store_threads)) throw std::invalid_argument("stores: a tile must be a multiple of 16 KiB");
     const std::int64_t whole = spec.tile * peers_;
     spec_.bytes = (spec.bytes + whole - 1) / whole * whole;
     for (int gpu = 0; gpu < node.gpus(); ++gpu) {
@@ -68,7 +68,7 @@ void StoresTask::submit() {
                 to.data[offset - 1] = reinterpret_cast<float4 *>(out_[peer]->at((offset - 1) * part));
                 to.flags[offset - 1] = flags_[peer]->data<std::uint32_t>() + (offset - 1) * each;
             }
-            stores_kernel<<<spec_.workgroups, threads, shared, lane.stream>>>(
+            stores_kernel<<<spec_.workgroups, store_threads, shared, lane.stream>>>(
                 to, each * peers_, spec_.tile / 16, peers_, spec_.in_flight, spec_.release, turn_);
             GPU(gpuGetLastError());
         }

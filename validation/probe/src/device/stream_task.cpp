@@ -4,7 +4,7 @@
 
 namespace probe {
 
-constexpr int threads = 1024;
+constexpr int stream_threads = 1024;
 constexpr int unroll = 4;  // 16-byte loads each thread has in flight: 64 KiB per workgroup
 
 int whole_unit(const Node &node) {
@@ -35,14 +35,14 @@ __device__ inline void note_end(DeviceTimes *times) {
 
 // A thread reads the same addresses in every pass; plain loads go past the first-level cache, so that L2 serves them.
 template <bool reads_a, bool reads_b, bool writes, Loads loads = Loads::plain, Stores stores = Stores::plain>
-__global__ void __launch_bounds__(threads) stream_kernel(const float4 *a, const float4 *b, float4 *c, std::size_t count, int passes, int rounds, DeviceTimes *times) {
+__global__ void __launch_bounds__(stream_threads) stream_kernel(const float4 *a, const float4 *b, float4 *c, std::size_t count, int passes, int rounds, DeviceTimes *times) {
     note_begin(times);
     extern __shared__ char claimed[];  // only to claim the compute unit
     (void)claimed;
-    const std::size_t step = static_cast<std::size_t>(gridDim.x) * threads;
+    const std::size_t step = static_cast<std::size_t>(gridDim.x) * stream_threads;
     float4 sum = {0, 0, 0, 0};
     for (int pass = 0; pass < passes; ++pass) {
-        std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
+        std::size_t i = blockIdx.x * static_cast<std::size_t>(stream_threads) + threadIdx.x;
         for (; i + (unroll - 1) * step < count; i += unroll * step) {
             float4 x[unroll], y[unroll];
 #pragma unroll
@@ -142,7 +142,7 @@ void StreamTask::submit() {
             if (shared)
                 GPU(gpuFuncSetAttribute(reinterpret_cast<const void *>(kernel),
                                         gpuFuncAttributeMaxDynamicSharedMemorySize, shared));
-            kernel<<<grid_, threads, shared, lanes_[i].stream>>>(
+            kernel<<<grid_, stream_threads, shared, lanes_[i].stream>>>(
                 a_[i] ? a_[i]->data<float4>() : nullptr, b_[i] ? b_[i]->data<float4>() : nullptr,
                 c_[i]->data<float4>(), spec_.bytes / 16, spec_.passes, rounds, times_);
             GPU(gpuGetLastError());
