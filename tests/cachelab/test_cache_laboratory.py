@@ -443,7 +443,7 @@ def test_a_sample_says_its_error(monkeypatch, twice, samples):
 
 def test_policies_share_streams_and_nothing_else():
     """One laboratory for all of them counts what one for each does."""
-    program = program_of(application("gru", **SHAPES["gru"]))
+    program = program_of(application("gru", **{**SHAPES["gru"], "steps": 3}))
     shared = Laboratory(program, MANY)
     apart = [Laboratory(program, MANY).counts(policy) for policy in POLICIES]
     assert [shared.counts(policy) for policy in POLICIES] == apart
