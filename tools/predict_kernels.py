@@ -42,7 +42,7 @@ LIST_STEP = 2048
 MOVED = {"add": (2, 1), "neg": (1, 1), "fill": (0, 1), "sum": (1, 0), "cast": (1, 0.5)}
 #: Of each row what tells it from others.
 SAID = ("operator", "mib", "rows", "width", "batch", "tokens", "groups", "heads", "causal")
-SAID += ("tensors", "numbers", "m", "n", "k", "dtype", "buffers")
+SAID += ("tensors", "numbers", "m", "n", "k", "dtype", "out_dtype", "buffers")
 SAID += ("experts", "skew", "count", "each", "value")
 
 
@@ -57,8 +57,9 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
         return [_elementwise(o, name, row["mib"] * MIB / 2)]
     if name == "gemm":
         op = o.gemm("gemm", row["m"], row["n"], row["k"])
-        warm = {"inputs": "warm"} if row["buffers"] == "warm" else {}
-        return [Op(op.name, op.task.model_copy(update=warm), op.operator)]
+        said = {"inputs": "warm"} if row["buffers"] == "warm" else {}
+        said |= {"out_dtype": row["out_dtype"]} if "out_dtype" in row else {}
+        return [Op(op.name, op.task.model_copy(update=said), op.operator)]
     if name == "attention-of-one":
         b, g, h = row["batch"], row["groups"], row["heads"]
         op = o.attention("a", b, 1, h, g, 128, causal=True, context=row["tokens"] - 1)

@@ -253,14 +253,17 @@ def lists(plan: Plan) -> Iterator[Row]:
         yield Row("foreach-add", about, 4.0 * tensors * count, foreach)
 
 
-def gemm(m: int, n: int, k: int, kind: str = "bf16") -> Call:
+def gemm(m: int, n: int, k: int, kind: str = "bf16", out: str = "bf16") -> Call:
+    result = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[out]
     if kind == "fp8":
         a = numbers(m, k).to(torch.float8_e4m3fn)
         b = numbers(n, k).to(torch.float8_e4m3fn).t()
         one = torch.ones((), **FP32)
-        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=result)
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[kind]
     a, w = numbers(m, k).to(dtype), numbers(n, k).to(dtype)
+    if out == "fp32":
+        return lambda: torch.mm(a, w.t(), out_dtype=result)
     return lambda: F.linear(a, w)
 
 
@@ -280,6 +283,16 @@ def gemms(plan: Plan) -> Iterator[Row]:
         yield row(m, n, k)
     for kind, (m, n, k) in product(("fp8", "fp16"), plan["other_types"]):
         yield row(m, n, k, kind=kind)
+    yield from results(plan)
+
+
+def results(plan: Plan) -> Iterator[Row]:
+    """Products that differ in the type of operands and of results."""
+    for (m, n, k), kind, out in product(plan.get("results", []), ("bf16", "fp8"), ("bf16", "fp32")):
+        element, result = (1 if kind == "fp8" else 2), (4 if out == "fp32" else 2)
+        size = (m * k + n * k) * element + m * n * result
+        about = {"m": m, "n": n, "k": k, "dtype": kind, "out_dtype": out}
+        yield Row("gemm", about, size, partial(gemm, m, n, k, kind, out))
 
 
 Group = Callable[[Plan], Iterator[Row]]
