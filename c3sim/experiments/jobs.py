@@ -282,7 +282,7 @@ def of_each(
     as :func:`in_batches`.
     """
     work = partial(_by_number, function)
-    watcher = told and (lambda done, total, _: told(done, total))
+    watcher: Watcher | None = told and (lambda done, total, _: told(done, total))
     return in_order(work, items, workers, watcher, together)
 
 
