@@ -3,7 +3,7 @@
     python tools/compare.py records PREDICTIONS RECORDS...
     python tools/compare.py iterations PREDICTIONS.jsonl MEASUREMENTS.jsonl [unknown]
     python tools/compare.py pieces PREDICTIONS.jsonl MEASUREMENTS.jsonl
-    python tools/compare.py what-if what-if [--rows]           (or what-if-2 to what-if-10)
+    python tools/compare.py what-if what-if [--rows]           (or what-if-2 to what-if-11)
 
 ``records``: median and 90th percentile of the relative error, the plain sum of the measured
 isolated times beside it; for example docs/predictions/h200-2-c3.jsonl with
