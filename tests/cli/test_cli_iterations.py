@@ -29,6 +29,7 @@ CLASSES = [
 
 #: The same without a backward pass, for what runs it a hundred times.
 SHORT = DESCRIPTION.replace("adamw", "none").replace("layers: 3", "layers: 2\nphase: forward")
+SHORTER = SHORT.replace("layers: 2", "layers: 1")
 
 
 ONE = ("--jobs", "1", "--json")
@@ -116,7 +117,7 @@ def test_an_explanation_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
 
 
 def test_an_explanation_is_the_same_from_several_processes(cli, tmp_path):
-    mine = written(tmp_path, "mine", SHORT.replace("2048", "256\nlaunch: graph"))
+    mine = written(tmp_path, "mine", SHORTER.replace("2048", "256\nlaunch: graph"))
     one, two = (cli("explain", mine, "--yes", "--jobs", count) for count in ("1", "2"))
     assert one.stdout == two.stdout and one.exit_code == two.exit_code == 0, one.stderr
     places = [one.stdout.index(text) for text in ("operator class", "nothing shared", "what binds")]
@@ -137,7 +138,7 @@ WHAT_IFS = [
 
 @pytest.mark.parametrize("what_ifs", WHAT_IFS)
 def test_what_ifs_reach_every_command(cli, tmp_path, what_ifs):
-    mine = written(tmp_path, "mine", SHORT.replace("2048", "512"))
+    mine = written(tmp_path, "mine", SHORTER.replace("2048", "512"))
     sets = [word for each in what_ifs for word in ("--set", each)]
     one = json.loads(cli("run", mine, "--json", *sets).stdout)
     two = json.loads(cli("compare", mine, "--json", "--strategies", "as_written", *sets).stdout)
@@ -162,7 +163,7 @@ search:
 
 
 def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path, few_draws):
-    mine = written(tmp_path, "mine", SHORT.replace("2048", "512"))
+    mine = written(tmp_path, "mine", SHORTER.replace("2048", "512"))
     study = written(tmp_path, "study", STUDY.format(workload=mine))
     rows = json.loads(cli("sweep", study, "--out", str(tmp_path / "s"), *ONE).stdout)["rows"]
     assert [row["error"] for row in rows] == [None] * 2
@@ -177,7 +178,7 @@ def test_sweep_study_and_optimise_take_an_iteration(cli, tmp_path, few_draws):
 
 
 def test_the_band_of_an_iteration(cli, tmp_path):
-    mine = written(tmp_path, "mine", SHORT)
+    mine = written(tmp_path, "mine", SHORTER)
     data = json.loads(cli("run", mine, "--json", "--uncertainty", "--samples", "3").stdout)
     band = data["uncertainty"]
     assert band["wall_s"]["p5"] < band["wall_s"]["p95"] and band["exposed_s"]["p95"] > 0
