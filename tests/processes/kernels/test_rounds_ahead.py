@@ -93,7 +93,9 @@ def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
 @given(contended())
 def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:
     """Several rounds in one segment are a shortcut. Where somebody waits for tiles it is not taken,
-    so a bystander that waits for the last tile of every GEMM must change no GEMM's times.
+    so a bystander that waits for the last tile of every GEMM must change no GEMM's times. It does
+    for these cases; of 300 others (seeds 1 and 2, 150 each) three broke it, two or three GEMMs at
+    once under masks: most ended earlier by the shortcut, by 0.04 to 3.4 %. Why is not known.
     """
     node, workload = case
     gemms = [name for name, task in workload.tasks.items() if isinstance(task, Gemm)]
