@@ -94,7 +94,7 @@ class Mesh:
 
     def dimensions_of(self, stream: str) -> str:
         """Dimensions of the group of GPUs that a *stream* is of, in the words of the file; that of
-        all GPUs has no name.
+        all GPUs has no name. Experts that are dealt to the same GPUs are named beside them.
         """
         words: dict[str, tuple[str, ...]] = {"tensor": ("tp",), "context": ("cp",)}
         words |= {"replicate": ("dp_replicate",)}
@@ -102,7 +102,14 @@ class Mesh:
         words |= {"pipeline": ("pp",), "data": self._shared(), "": tuple(self.sizes)}
         named = words.get(stream, (stream,))
         several = [name for name in named if self.sizes.get(name, 2) > 1] or named[:1]
-        return " x ".join(self.words.get(name, name) for name in several)
+        dealt = self._experts()[1]
+        same = self.ep > 1 and stream != "expert" and dealt == self.groups.get(stream, self._all)
+        dimensions = " x ".join(self.words.get(name, name) for name in several)
+        return f"{dimensions} and {self.words.get('ep', 'ep')}" if same else dimensions
+
+    @property
+    def _all(self) -> Group:
+        return Group(self.ranks, 1)
 
     def _shared(self) -> tuple[str, ...]:
         """Dimensions over which weights or gradients are shared."""

@@ -155,6 +155,16 @@ def test_experts_take_from_shards_and_tensor_groups(
     assert mesh.groups["replicas of experts"] == copies
 
 
+def test_a_stream_is_named_by_all_who_exchange_on_it() -> None:
+    """Experts that are dealt to the GPUs of a group of shards have its communicator."""
+    mixtral: dict[str, Any] = {"node": "h200-8", "model": "mixtral-8x7b", "layers": 2, "batch": 2}
+    mesh = planned(**mixtral, parallel={"pp": 2, "dp_shard": 4, "ep": 4}).mesh
+    assert mesh.groups["data"] == mesh.groups["expert"] == (4, 1)
+    assert mesh.dimensions_of("data") == "dp_shard and ep"
+    mesh = planned(**mixtral, parallel={"pp": 2, "dp_shard": 4, "ep": 2}).mesh
+    assert [mesh.dimensions_of(name) for name in ("data", "expert")] == ["dp_shard", "ep"]
+
+
 def test_replicas_of_shards_add_up_their_parts() -> None:
     """HSDP, by hand: a layer of n parameters is gathered over 4 GPUs, its gradients scattered over
     them, and n / 4 all-reduced between two, 4 apart: of the link bytes of each GPU 3/4 n twice more
