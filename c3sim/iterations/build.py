@@ -25,7 +25,7 @@ from c3sim.iterations.autocast import casts_around
 from c3sim.iterations.builder import Builder
 from c3sim.iterations.dlrm import dlrm_units
 from c3sim.iterations.halves import join
-from c3sim.iterations.load import LIBRARIES, Dispatch, Load
+from c3sim.iterations.load import Dispatch, Load, check_dispatch
 from c3sim.iterations.mesh import Mesh, mesh_of
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
@@ -194,10 +194,7 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     mesh = mesh_of(iteration, node)
     turns = _turns(iteration, mesh)
     _check_division(iteration, model, mesh, turns)
-    library = LIBRARIES.get(iteration.mixture.dispatch)
-    if library is not None and library not in node.collective_libraries:
-        message = f"{node.name} has no collective library {library}, the kernels that send rows"
-        raise InputError(message, "mixture.dispatch")
+    check_dispatch(iteration.mixture, node)
     return Plan(
         iteration=iteration,
         model=model,

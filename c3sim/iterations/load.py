@@ -11,7 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 from random import Random
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from c3sim.errors import InputError
+
+if TYPE_CHECKING:
+    from c3sim.spec.hardware import Node
+    from c3sim.spec.iteration import Mixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +68,14 @@ def gpus_reached(experts: int, chosen: int, gpus: int) -> float:
     for taken in range(chosen):
         missed *= max(0.0, (experts - experts / gpus - taken) / (experts - taken))
     return gpus * (1.0 - missed)
+
+
+def check_dispatch(mixture: Mixture, node: Node) -> None:
+    """Raises InputError where *node* has not the kernels, or the units, that send rows."""
+    library, units = LIBRARIES.get(mixture.dispatch), node.gpu.compute_unit_count
+    if library is not None and library not in node.collective_libraries:
+        message = f"{node.name} has no collective library {library}, the kernels that send rows"
+        raise InputError(message, "mixture.dispatch")
+    if (mixture.units or 0) > units:
+        message = f"got {mixture.units}; must be at most the {units} compute units"
+        raise InputError(message, "mixture.units")

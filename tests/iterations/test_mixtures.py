@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from c3sim.errors import InputError
 from c3sim.iterations.layers import Layer, Share
-from c3sim.iterations.load import Dispatch, Load, gpus_reached
+from c3sim.iterations.load import Dispatch, Load, check_dispatch, gpus_reached
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.query_tiles import pairs_seen
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
 from c3sim.models.gemm import plan_gemm
+from c3sim.spec.iteration import Mixture
 from c3sim.spec.models import Transformer
 from c3sim.spec.reading.loading import load_hardware, load_model
 from c3sim.spec.task import Kernel
@@ -234,3 +236,12 @@ def test_gradients_of_rows_that_were_put_by_expert_are_added_up() -> None:
     added = [name for name in backward if name.endswith("gradient-here")]
     assert added == ["from-experts-gradient-here", "to-experts-gradient-here"]
     assert all(backward[name].task == backward["permute-gradient"].task for name in added)
+
+
+def test_kernels_that_send_rows_need_units_and_a_library() -> None:
+    """Said once, in the words of the file, not of each layer's tasks."""
+    many = Mixture(dispatch="kernels", units=133)
+    with pytest.raises(InputError, match=r"mixture.units: got 133; must be at most the 132"):
+        check_dispatch(many, load_hardware("h200-8").node)
+    with pytest.raises(InputError, match=r"mixture.dispatch: .* no collective library deepep"):
+        check_dispatch(many, load_hardware("mi300x-8").node)
