@@ -38,6 +38,7 @@ from typing import NamedTuple
 from c3sim.models.caches import PARTIAL_BYTES
 from c3sim.models.gemm_choices import Choice, choices
 from c3sim.models.gemm_selection import Tiling, ranked
+from c3sim.models.gemm_sums import matrix_rate
 from c3sim.models.latest import OfLatest
 from c3sim.models.links import soft_minimum
 from c3sim.spec.hardware import Gpu
@@ -211,7 +212,7 @@ def _machine(gpu: Gpu, task: Gemm) -> _Machine:
         waves=cu.waves,
         wave_lanes=cu.wave_lanes,
         wave_registers=cu.wave_registers,
-        flops_per_cycle=cu.flops_per_cycle[task.dtype],
+        flops_per_cycle=matrix_rate(gpu, task),
         read_bandwidth=cu.read_bandwidth,
         clock=gpu.clock.maximum,
         port=cu.l2_bandwidth * gpu.clock.maximum if cu.port else 0.0,

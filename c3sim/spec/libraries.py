@@ -58,6 +58,9 @@ class GemmLibrary(Hardware):
     """table of hwmodels/ with the tile and the parts of K that the library takes on a GPU with
     these units, by shape (models/gemm_choices.py); of shapes that it lacks, and where it is left
     out: the fastest by the library's own estimate"""
+    promotion_interval: Count | None = None
+    """K after which partial sums of fp8 leave the matrix units and are added in fp32
+    (models/gemm_sums.py); left out: they stay"""
     selection: Selection | None = None
     """rates by which it ranks tiles and decides on parts of K as Origami does; left out: the
     fastest by rounds of tiles and memory, as tuned tables are"""

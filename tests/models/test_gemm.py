@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.models.gemm import plan_gemm
+from c3sim.models.gemm_sums import matrix_rate
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.reading import library
 from c3sim.spec.reading.loading import load_hardware
@@ -119,6 +120,17 @@ def test_element_size_counts_in_the_feed_and_the_rate() -> None:
     fp32 = plan_gemm(TEACHING, gemm(128, 128, 512, macro_tile=(128, 128), dtype="fp32"))
     assert (fp8.issue, fp8.feed) == pytest.approx((8.3886e-6, 2.1845e-6), rel=1e-4)
     assert (fp32.issue, fp32.feed) == pytest.approx((167.77e-6, 8.738e-6), rel=1e-4)
+
+
+def test_partial_sums_of_fp8_take_turns_with_the_matrix_units() -> None:
+    """8192 FLOP a cycle on Hopper; each 128 of K, 256 FLOP, a number of C is added by one of 128
+    lanes: 256 / 8192 + 1 / 128 cycles, a quarter more. B200's library has no such interval.
+    """
+    rates, b200 = H200.compute_units.flops_per_cycle, load_hardware("b200-8").node.gpu
+    assert matrix_rate(H200, gemm(128, 128, 512, dtype="fp8")) == pytest.approx(8192 / 1.25)
+    assert matrix_rate(H200, gemm(128, 128, 512)) == rates["bf16"]
+    fp8 = b200.compute_units.flops_per_cycle["fp8"]
+    assert matrix_rate(b200, gemm(128, 128, 512, dtype="fp8")) == fp8
 
 
 def test_padding_is_computed_too() -> None:
