@@ -2,7 +2,7 @@
 # What can be checked of the probe without a GPU: its self-test, that it compiles and links for gfx942 and
 # (where nvcc is present) for sm_90, and that it says in one line that there is no device.
 # Usage: check.sh [build folder] [all | units | host]; all: each file by itself (for sm_90 those of a kind
-# together); units: together, a third of the work, so a file that forgets a header which another includes
+# together); units: together, a quarter of the work, so a file that forgets a header which another includes
 # passes; host: the self-test alone, together
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
