@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from math import exp, inf, log
 from statistics import fmean
+from zlib import crc32
 
 from c3sim.errors import InputError
 from c3sim.evaluation.strategies.rewrites import reserved
@@ -196,15 +197,18 @@ def _moved(
     drawing: Drawing,
     start: tuple[int, Sequence[float], float],
 ) -> Draw:
-    """The draw that a chain reaches from *start*: its number, its place, its weight's logarithm."""
+    """The draw that a chain reaches from *start*: its number, its place, its weight's logarithm.
+
+    Steps of a place follow from its name: one more parameter moves no other.
+    """
     import numpy as np
 
     number, row, here = start[0], np.asarray(start[1]), start[2]
-    random = np.random.default_rng(number)
-    for _ in range(MOVES):
-        anew = random.random(len(row)) < REDRAWN
-        there = np.where(anew, random.random(len(row)), row)
-        least = here + log(random.random())
+    seeds = [(number, crc32(name.encode())) for name in drawing.names]
+    places = np.array([np.random.default_rng(seed).random((MOVES, 2)) for seed in seeds])
+    for step, chance in enumerate(np.random.default_rng(number).random(MOVES)):
+        there = np.where(places[:, step, 0] < REDRAWN, places[:, step, 1], row)
+        least = here + log(chance)
         exponent = _reached(facts, cases, drawing.at(there), least)
         if exponent > least:
             row, here = there, exponent

@@ -121,8 +121,7 @@ def test_a_gemm_with_fewer_units_takes_longer_than_with_all():
 
 def test_draws_that_agree_have_no_long_latency():
     """100 kB in flight over 2 us more are 30 GB/s, two thirds of a link: 5.8 ms exclude it."""
-    known = parameters_of(load_hardware("mi300x-8"))
-    drawing = Drawing([each for each in known if each.path == "links.latency"], ())
+    drawing = _drawing("links.latency")
     rows = list(drawing.rows(12, 1))
     draws = [drawing.at(row) for row in rows]
     screened = Screened([GATHER], draws, screen([GATHER], CASES, draws, ASKED))
@@ -131,6 +130,24 @@ def test_draws_that_agree_have_no_long_latency():
     drawn = [draw.settings[0][1] for draw in draws]
     assert max(drawn) > 1.8e-6 > 1.4e-6 > max(draw.settings[0][1] for draw in agreeing)
     assert agreeing == conditioned(screened, rows, drawing, CASES, 4, ASKED)
+
+
+def test_one_more_parameter_to_draw_moves_no_other():
+    """The gather by engines reads nothing of a library of GEMMs."""
+    found = []
+    for names in (("links.latency",), ("gpu.gemm_libraries.triton.prologue", "links.latency")):
+        drawing = _drawing(*names)
+        rows = list(drawing.rows(6, 1))
+        draws = [drawing.at(row) for row in rows]
+        screened = Screened([GATHER], draws, screen([GATHER], CASES, draws, ASKED))
+        moved = conditioned(screened, rows, drawing, CASES, 2, ASKED)
+        found.append([dict(draw.settings)["links.latency"] for draw in moved])
+    assert found[0] == found[1]
+
+
+def _drawing(*paths: str) -> Drawing:
+    known = parameters_of(load_hardware("mi300x-8"))
+    return Drawing([each for each in known if each.path in paths], ())
 
 
 def test_a_study_shows_both_bands_and_what_each_fact_excludes():
