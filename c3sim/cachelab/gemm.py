@@ -103,9 +103,9 @@ def served_gemm(
 
 def _once(tiled: Tiled, served: Served) -> bool:
     """True if memory moves operands and results of *tiled* no more than once, within ONCE."""
-    m, n, k, element, times = tiled[:5]
+    m, n, k, element, result, times = tiled[:6]
     moved = served.read + served.written
-    return moved <= (1.0 + ONCE) * times * element * (m * k + k * n + m * n)
+    return moved <= (1.0 + ONCE) * times * ((m + n) * k * element + m * n * result)
 
 
 @lru_cache(maxsize=1024)

@@ -251,7 +251,8 @@ def _plan(
                 readers = min(plan.tiles, machine.units) * machine.read_bandwidth * machine.clock
                 readers *= library.memory_efficiency
                 rate = soft_minimum(readers, machine.memory, machine.soft)
-                memory_time, waited = (operands + results) / rate, operands / rate
+                memory_time = (operands + results) / rate
+                waited = operands / rate if library.epilogue else memory_time
             time = _estimate(machine, plan, requested, (memory_time, waited), missing)
             time += _reduction_estimate(machine, library, m * n * batch, split, memory_rate)
             rank = (time, -float(tile[0] * tile[1]))
@@ -467,9 +468,9 @@ def _estimate(
     """Estimate of a kernel's time, as the library's tuning ranks it: rounds on all CUs and memory,
     which overlap as far as several workgroups share a CU or several stages of operands are on
     their way; where the port of a CU is described, the *requested* bytes of a tile go through it.
-    *memory*: seconds in which it moves all, and what is waited for: where the port is not described
-    operands alone, since stores are posted. *missing*: share of the operand bytes that come from
-    memory, not through the caches.
+    *memory*: seconds in which it moves all, and what is waited for: without a described port, but
+    with an epilogue, in which results leave, operands alone. *missing*: share of the operand bytes
+    that come from memory, not through the caches.
     """
     rounds, rest = divmod(plan.tiles, machine.units * plan.residents)
     per_unit = max(1, min(plan.residents, ceil(plan.tiles / machine.units)))

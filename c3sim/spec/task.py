@@ -127,6 +127,13 @@ class AtOwners(KernelBase):
     (remote_first)"""
 
 
+#: Policies of the cache laboratory.
+LinePolicy = Literal[
+    "uncached", "cache_r", "cache_rw", "allocation_bypass", "rinsing", "reuse_predictor",
+    "adaptive", "past_l1",
+]  # fmt: skip
+
+
 class Gemm(AtOwners):
     """C[M,N] = A[M,K] B[K,N], *batch* times. Without ``reads`` its operands are private cold
     buffers.
@@ -249,13 +256,6 @@ class Access(Spec):
     near: Moved | None = None
     """what those of one compute unit touch between two uses; left out: L1 serves none of it"""
     stores: bool = False
-
-
-#: Policies of the cache laboratory.
-LinePolicy = Literal[
-    "uncached", "cache_r", "cache_rw", "allocation_bypass", "rinsing", "reuse_predictor",
-    "adaptive", "past_l1",
-]  # fmt: skip
 
 
 class Served(Spec):

@@ -27,7 +27,8 @@ from c3sim.kit.text import percent
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedNode, open_study
 from c3sim.spec.study import Study
-from c3sim.spec.workload import Gemm, Workload
+from c3sim.spec.workload import Workload
+from c3sim.tasks.plan import kind_of
 
 WORTH_TELLING = 0.01  # of a gain
 #: What is drawn: numbers of a node that caches and memory have.
@@ -83,10 +84,10 @@ def _pool(asked: Asked, node: Node) -> list[Case]:
     return workload_cases(replace(pool, study=changed), node)
 
 
-def _products(workload: Workload) -> tuple[int, list[tuple[int, int, int]]]:
-    """How many GEMMs *workload* has; rows, columns and K of each."""
-    gemms = [each for each in workload.tasks.values() if isinstance(each, Gemm)]
-    return len(gemms), [(each.m, each.n, each.k) for each in gemms]
+def _products(workload: Workload) -> tuple[int, list[str]]:
+    """The number of GEMMs of *workload*; what each is, as JSON."""
+    gemms = [each for each in workload.tasks.values() if kind_of(each).operator(each) == "gemm"]
+    return len(gemms), [each.model_dump_json(exclude={"stream", "after"}) for each in gemms]
 
 
 def together(cases: Sequence[Kept]) -> int:

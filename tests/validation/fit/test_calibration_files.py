@@ -35,6 +35,7 @@ def copy_of_the_node(folder: Path) -> Path:
 FP8 = Path(str(files("c3sim.validation"))) / "data/published/mi300x/gemm_fp8.jsonl"
 SOME = load([FP8])[::15]
 FEED = "gpu.gemm_libraries.ck_blockscale.operand_feed"
+EPILOGUE = "gpu.gemm_libraries.ck_blockscale.epilogue"
 
 
 def test_writing_changes_value_and_calibrated_and_nothing_else(tmp_path):
@@ -48,7 +49,7 @@ def test_writing_changes_value_and_calibrated_and_nothing_else(tmp_path):
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in before} == before
     write_calibration(found, node, "2030-01-02")
     (group,), new = found.groups, load_hardware(node).provenance
-    (fitted,), leaf = group.fit.parameters, new[FEED]
+    fitted, leaf = group.fit.parameters[0], new[FEED]
     assert leaf.value == pytest.approx(fitted.value, rel=5e-3)
     assert (leaf.source, leaf.note, leaf.interval, leaf.fitted) == (
         old[FEED].source,
@@ -61,7 +62,7 @@ def test_writing_changes_value_and_calibrated_and_nothing_else(tmp_path):
     assert fit.residual == pytest.approx(group.median_residual, rel=0.05)
     assert fit.interval == pytest.approx((fitted.low, fitted.high), rel=5e-3)
     assert new.keys() == old.keys()
-    assert [key for key in new if new[key].calibrated != old[key].calibrated] == [FEED]
+    assert [key for key in new if new[key].calibrated != old[key].calibrated] == [FEED, EPILOGUE]
     assert (tmp_path / "node.yaml").read_text(encoding="utf-8") == before["node.yaml"]
 
 
@@ -70,8 +71,8 @@ def test_what_a_fit_leaves_open_loses_the_claim_and_keeps_its_value(tmp_path):
     node = copy_of_the_node(tmp_path)
     found = calibrate(node, SOME, "gemm_fp8")
     (group,) = found.groups
-    (fitted,) = group.fit.parameters
-    left_open = replace(group.fit, parameters=(replace(fitted, identified=False),))
+    open_ones = tuple(replace(each, identified=False) for each in group.fit.parameters)
+    left_open = replace(group.fit, parameters=open_ones)
     nothing = replace(found, groups=(replace(group, fit=left_open),))
     before = load_hardware(node).provenance[FEED]
     write_calibration(nothing, node, "2030-01-02")
