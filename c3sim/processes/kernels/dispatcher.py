@@ -376,19 +376,24 @@ class Dispatcher:
             self._take_rounds_along(grid, batch, rooms)
 
     def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
-        """Join rounds about as large as the first, each with every unit free, to one segment."""
+        """Join rounds about as large as the first, on as many units, to one segment; each has every
+        unit free.
+        """
         first = batch.sizes[0]
         if grid.shape.workgroups < FOLDED_ROUNDS * first:
             return
         given = [group.assigned[grid.number] for group in self.groups]
-        key = (grid.shape, grid.pointer, first, *given, *[room for _, _, room in rooms])
+        begun = [turn.count(batch.ends[0]) for turn in grid.turns]
+        units = self._units_of(grid, rooms, begun, given)
+        key = (grid.shape, grid.pointer, first, units, *given, *[room for _, _, room in rooms])
         if key not in self._along:  # as many kernels of a step have it
             ends, sizes = list[int](), list[int]()
             while self.waits(grid):
                 stop = self._stop(grid, rooms, given)
                 reached = [turn.count(stop) for turn in grid.turns]
                 size = self._workgroups(grid, given, reached)
-                if abs(size - first) > ALIKE * first:
+                here = self._units_of(grid, rooms, given, reached)
+                if abs(size - first) > ALIKE * first or abs(here - units) > ALIKE * units:
                     break
                 ends.append(stop)
                 sizes.append(size)
@@ -434,3 +439,12 @@ class Dispatcher:
             for group, first, last in zip(self.groups, given, reached, strict=True)
         )
         return places * grid.shape.cluster
+
+    def _units_of(self, grid: Grid, rooms: Rooms, given: list[int], reached: list[int]) -> int:
+        """Units that these workgroups take: one for each while an engine has units with room."""
+        unit, size = self.residency.unit, grid.shape.cluster
+        fitting = max(1, grid.claim.within(unit.lds, unit.registers, unit.waves))
+        return sum(
+            group.multiplicity * min((last - first) * size, -(-room * size // fitting))
+            for (group, _, room), first, last in zip(rooms, given, reached, strict=True)
+        )

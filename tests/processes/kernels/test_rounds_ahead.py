@@ -94,18 +94,42 @@ def test_no_tile_is_lost_or_done_twice(case: tuple[Node, Workload]) -> None:
 def test_rounds_taken_ahead_change_no_time(case: tuple[Node, Workload]) -> None:
     """Several rounds in one segment are a shortcut. Where somebody waits for tiles it is not taken,
     so a bystander that waits for the last tile of every GEMM must change no GEMM's times. It does
-    for these cases; of 300 others (seeds 1 and 2, 150 each) three broke it, two or three GEMMs at
-    once under masks: most ended earlier by the shortcut, by 0.04 to 3.4 %. Why is not known.
+    for these cases; of 600 others (seeds 1 to 4, 150 each) two broke it, by 0.04 and 0.6 %: a
+    kernel that takes tiles from a pool keeps the cost that they had when the others came, while
+    each tile by itself asks anew who fills the shared cache.
     """
     node, workload = case
+    short, long = simulate(node, workload, fold=True), simulate(node, watched(workload), fold=True)
+    for name, task in workload.tasks.items():
+        if isinstance(task, Gemm):
+            assert short.task(name).end == pytest.approx(long.task(name).end, rel=1e-6), name
+
+
+def watched(workload: Workload) -> Workload:
+    """*workload* with a bystander that waits for the last tile of every GEMM."""
     gemms = [name for name, task in workload.tasks.items() if isinstance(task, Gemm)]
-    waiters = {"kind": "host", "time": "1 us", "after": [f"{name}.tiles[100%]" for name in gemms]}
     data = workload.model_dump(mode="json", by_alias=True, exclude_none=True)
-    data["tasks"]["bystander"] = waiters | {"time": 1e-6}
-    watched = parse_workload(data, plain_si=True)
-    short, long = simulate(node, workload, fold=True), simulate(node, watched, fold=True)
-    for name in gemms:
-        assert short.task(name).end == pytest.approx(long.task(name).end, rel=1e-6), name
+    after = [f"{name}.tiles[100%]" for name in gemms]
+    data["tasks"]["bystander"] = {"kind": "host", "time": 1e-6, "after": after}
+    return parse_workload(data, plain_si=True)
+
+
+def test_a_round_on_fewer_units_stands_for_no_other() -> None:
+    """A mask leaves one die an engine with one unit, the other one three engines with one each.
+    Rounds of four: on the other die mostly one workgroup each on two units, but where both turns
+    fall on one engine both on one unit, and such a round takes longer.
+    """
+    gemm = {"kind": "gemm", "m": 128, "n": 128 * 300, "k": 256, "macro_tile": [128, 128]}
+    case = {
+        "schema": 1,
+        "name": "w",
+        "tasks": {"gemm": {**gemm, "stream": "masked"}},
+        "streams": {"masked": {"compute_units": "3,7,10,11"}},
+    }
+    node = TEACHING.model_copy(update={"gpu": gpu_of(2, (3, 2, 2), "weighted_rotation")})
+    workload = parse_workload(case)
+    short, long = simulate(node, workload), simulate(node, watched(workload))
+    assert short.task("gemm").end == pytest.approx(long.task("gemm").end, rel=1e-6)
 
 
 def test_rounds_ahead_stop_at_an_engine_that_has_no_room() -> None:
