@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from heapq import heappop, heappush
 
 from c3sim.models.dispatch import RULES
@@ -43,6 +43,18 @@ ALIKE = 0.02
 def residency_of(unit: Claim, in_turns: bool) -> Residency:
     """One for all GPUs and runs with such units: it remembers moves, the groups have the state."""
     return Residency(unit, in_turns)
+
+
+#: Rounds ahead (places where each stops, workgroups of each), by what they begin with.
+Along = dict[tuple[object, ...], tuple[list[int], list[int]]]
+#: Beginnings of which the engines of some grids remember rounds; then all are forgotten.
+REMEMBERED = 1000
+
+
+@lru_cache(maxsize=512)
+def rounds_ahead(*_engines: object) -> Along:
+    """One for all dispatchers with such engines and grids: what is ahead is counted, not read."""
+    return {}
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +125,7 @@ class Dispatcher:
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))
-        groups = engine_groups(
+        engines = (
             gpu.dies.count,
             tuple(gpu.dies.shader_engines),
             gpu.dies.first_engine,
@@ -122,6 +134,7 @@ class Dispatcher:
                 (shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in distinct
             ),
         )
+        groups = engine_groups(*engines)
         self.groups = [
             EngineGroup(
                 count,
@@ -133,7 +146,7 @@ class Dispatcher:
         self.turns = {shape: [group.turns[shape] for group in self.groups] for shape in distinct}
         self.unit_count = sum(g.multiplicity * sum(g.units.values()) for g in self.groups)
         self._places: dict[tuple[GridShape, int], int] = {}
-        self._along: dict[tuple[object, ...], tuple[list[int], list[int]]] = {}  # rounds ahead
+        self._along = rounds_ahead(*engines)
         self.launched = 0
         self._waiting = Waiting[Grid]()
         self._long: dict[Grid, None] = {}  # resident ones that may have several rounds ahead
@@ -398,6 +411,8 @@ class Dispatcher:
                 ends.append(stop)
                 sizes.append(size)
                 grid.pointer, given = stop, reached
+            if len(self._along) >= REMEMBERED:
+                self._along.clear()
             self._along[key] = ends, sizes
         ends, sizes = self._along[key]
         batch.ends += ends
