@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from heapq import heappop, heappush
+from typing import Any
 
 from c3sim.models.dispatch import RULES
 from c3sim.models.unit_port import NOBODY, Company
@@ -49,6 +50,13 @@ def residency_of(unit: Claim, in_turns: bool) -> Residency:
 Along = dict[tuple[object, ...], tuple[list[int], list[int]]]
 #: Beginnings of which the engines of some grids remember rounds; then all are forgotten.
 REMEMBERED = 1000
+
+
+def engines_of(gpu: Gpu, shapes: Sequence[GridShape]) -> tuple[Any, ...]:
+    """What decides which engines of *gpu* are alike to grids of these *shapes*."""
+    grids = [(shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in shapes]
+    dies = gpu.dies
+    return dies.count, tuple(dies.shader_engines), dies.first_engine, dies.dispatch, tuple(grids)
 
 
 @lru_cache(maxsize=512)
@@ -125,15 +133,7 @@ class Dispatcher:
         self.at_once = at_once
         self.in_order = RULES[gpu.dies.dispatch].in_order
         distinct = tuple(dict.fromkeys(shapes))
-        engines = (
-            gpu.dies.count,
-            tuple(gpu.dies.shader_engines),
-            gpu.dies.first_engine,
-            gpu.dies.dispatch,
-            tuple(
-                (shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in distinct
-            ),
-        )
+        engines = engines_of(gpu, distinct)
         groups = engine_groups(*engines)
         self.groups = [
             EngineGroup(
