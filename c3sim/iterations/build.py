@@ -123,6 +123,7 @@ class Plan:
             expert_tensor=self.mesh.etp,
             sequence_parts=self.mesh.size("cp"),
             sequence_by="all_gather" if self.layout is None else self.layout.cp_by,
+            sequence_rotate=None if self.layout is None else self.layout.cp_rotate,
             training=self.iteration.phase == "training",
             load=Load(self.iteration.mixture.skew, self.iteration.mixture.seed),
             dispatch=Dispatch(self.iteration.mixture.dispatch, self.iteration.mixture.units),

@@ -20,9 +20,9 @@ Whole sequences run as DeepseekV3Attention in github.com/huggingface/transformer
 
 from __future__ import annotations
 
-from c3sim.iterations.context import SharedSequence
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
+from c3sim.iterations.pytorch_ring import shared_sequence
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.scores import Scores
 from c3sim.iterations.share import Share
@@ -70,7 +70,7 @@ class LatentAttention:
         if self.o.eager:
             return [*steps, *Scores.of(self.o, self.model, self.share).forward()]
         if self.share.sequence_parts > 1:
-            return [*steps, *SharedSequence.of(self.o, self.model, self.share).forward()]
+            return [*steps, *shared_sequence(self.o, self.model, self.share).forward()]
         return [*steps, self._attention("attention").beside({"view": 2})]
 
     def _of_one(self) -> list[Step]:
@@ -153,7 +153,7 @@ class LatentAttention:
         whole = self._attention("attention-gradient", backward=True).beside({"view": 8})
         attention: list[Step] = [whole]
         if self.share.sequence_parts > 1:
-            attention = SharedSequence.of(self.o, self.model, self.share).backward()
+            attention = shared_sequence(self.o, self.model, self.share).backward()
         return [
             self.o.elementwise("attention-product", values, 2, 0).called({}),
             *attention,

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from c3sim.iterations.context import SharedSequence
 from c3sim.iterations.experts import Experts
 from c3sim.iterations.latent import LatentAttention
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
+from c3sim.iterations.pytorch_ring import shared_sequence
 from c3sim.iterations.rotary import rotary, rotary_backward
 from c3sim.iterations.scores import Scores
 from c3sim.iterations.share import Share
@@ -156,7 +156,7 @@ class Layer:
         if self.o.eager:
             return Scores.of(self.o, self.model, self.share, self.window).forward()
         if self.share.sequence_parts > 1:
-            return SharedSequence.of(self.o, self.model, self.share, self.window).forward()
+            return shared_sequence(self.o, self.model, self.share, self.window).forward()
         attention = self._attention("attention").beside({"view": 2})
         if self.share.tokens > 1:
             return [attention]
@@ -193,7 +193,7 @@ class Layer:
         gradient = self._attention("attention-gradient", backward=True).beside({"view": 8})
         attention: list[Step] = [replace(gradient, gradients=sinks)]
         if self.share.sequence_parts > 1:
-            shared = SharedSequence.of(self.o, self.model, self.share, self.window)
+            shared = shared_sequence(self.o, self.model, self.share, self.window)
             attention = shared.backward()
         steps: list[Step] = [
             o.elementwise("attention-product", queries, 2, 0).called({}),

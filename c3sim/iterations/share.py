@@ -25,6 +25,7 @@ class Share:
     expert_tensor: int | None = None
     sequence_parts: int = 1
     sequence_by: str = "all_gather"
+    sequence_rotate: str | None = None
     training: bool = False
     load: Load = BALANCED
     dispatch: Dispatch = BY_ALL_TO_ALL

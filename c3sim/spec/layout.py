@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from c3sim.spec.base import Spec
 from c3sim.spec.fields import ByForm
@@ -56,6 +56,10 @@ class Layout(Spec):
     cp_by: Literal["all_gather", "ring", "all_to_all"] = "all_gather"
     """all_gather: of keys and values before attention; ring: they go round beside it, GPU by GPU;
     all_to_all: heads for tokens before it and back behind it"""
+    cp_rotate: Literal["allgather", "alltoall"] | None = None
+    """ring: as PyTorch's attention runs it, whose results are merged in 32 bit: keys and values are
+    gathered beside the first piece, or go round (torchtitan's context_parallel_rotate_method). Left
+    out: they go round, a kernel merges (TransformerEngine)"""
     schedule: Schedule = "1f1b"
     """order of micro batches in the stages"""
     chunks: Count | None = Field(None, le=64)
@@ -76,6 +80,12 @@ class Layout(Spec):
     """ddp: a bucket is sent when it has as much"""
     views: bool = False
     """ddp: whether gradients are views of the buckets"""
+
+    @model_validator(mode="after")
+    def _rotates_a_ring(self) -> Self:
+        if self.cp_rotate is not None and self.cp_by != "ring":
+            raise ValueError("cp_rotate is of a ring; cp_by must be ring")
+        return self
 
     @field_validator("dp_shard")
     @classmethod

@@ -182,9 +182,9 @@ def test_replicas_of_shards_add_up_their_parts() -> None:
     assert shards == {(4, 1)}
 
 
-def sent(name: str, parts: int, by: str, **fields: Any) -> float:
+def sent(name: str, parts: int, by: str, *, cp_rotate: str | None = None, **fields: Any) -> float:
     """Bytes that a GPU sends to share sequences over *parts*, in one layer *name* (pass)."""
-    parallel = {"cp": parts, "dp_shard": 1, "dp_replicate": 1, "cp_by": by}
+    parallel = {"cp": parts, "dp_shard": 1, "dp_replicate": 1, "cp_by": by, "cp_rotate": cp_rotate}
     tasks = built(1, node=f"h200-{parts}", head=False, parallel=parallel, **fields).workload.tasks
     total = 0.0
     for task_name, task in tasks.items():
@@ -214,6 +214,26 @@ def test_bytes_of_shared_sequences(parts: int) -> None:
     assert sent("backward1", parts, "all_to_all") == pytest.approx(both)
 
 
+def test_a_ring_of_pytorch_adds_up_in_32_bit() -> None:
+    """As many keys and values go out; their gradients with twice the bytes, a step more than keys
+    and values. Merging a piece into n results of 2 bytes: both become 4 bytes (6 n each), kernels
+    of 12, 8 and 12 n, 6 n back to 2 bytes; five over the log of the sums, one for each of 128
+    results, of 12, 8, 12, 8 and 12 bytes.
+    """
+    away, keys = 3 / 4, 2 * 4096 * 8 * 128 * 2.0
+    for rotate in ("allgather", "alltoall"):
+        how = {"cp_rotate": rotate}
+        assert sent("forward1", 4, "ring", **how) == pytest.approx(away * keys)
+        assert sent("backward1", 4, "ring", **how) == pytest.approx((away + 2) * keys)
+    layout = {"cp": 2, "dp_shard": 1, "dp_replicate": 1, "cp_by": "ring", "cp_rotate": "alltoall"}
+    tasks = built(1, node="h200-2", head=False, parallel=layout).workload.tasks
+    results = 4096 / 2 * 32 * 128
+    kernels = [n for n in tasks if n.startswith("forward1-attention-") and "buffer" not in n]
+    merging = [tasks[n] for n in kernels if "copy" not in n and "attention-attention" not in n]
+    moved = sum(task.read + task.written for task in merging if task.on != "matrix")
+    assert moved == pytest.approx((6 + 6 + 12 + 8 + 12 + 6) * results + 52 * results / 128)
+
+
 def test_bytes_of_shared_sequences_with_latent_attention() -> None:
     """DeepSeek-V2-Lite: what is made of the latent vectors goes: keys of 192 and values of 128
     numbers of each of 16 heads; all-to-all: queries of 192 too, and outputs of 128.
@@ -236,6 +256,8 @@ def test_a_window_bounds_the_work_of_shared_sequences() -> None:
     assert share == pytest.approx(whole / 2, rel=1e-3)
     with pytest.raises(InputError, match="must be all_gather or all_to_all"):
         planned(**oss, parallel={"cp": 2, "cp_by": "ring"})
+    with pytest.raises(ValueError, match="cp_rotate is of a ring; cp_by must be ring"):
+        planned(**oss, parallel={"cp": 2, "cp_rotate": "alltoall"})
 
 
 @pytest.mark.parametrize("by", ["all_gather", "ring", "all_to_all"])

@@ -13,8 +13,10 @@ Where nothing is parallel, together alone. ``only: [together]`` of a case leaves
 ``fused: true`` compiles every layer (torch.compile).
 A sharded case may pin ``channels``, or gather ``by: engines``: in registered windows, under NCCL's
 policy of no CTA. A case whose ``parallel`` names
-dimensions of a mesh (pp, dp_replicate, dp_shard, tp; ep: experts dealt to all of dp_shard) runs
-together only: its stages by PyTorch's pipelining, a group and a communicator for each dimension.
+dimensions of a mesh (pp, dp_replicate, dp_shard, cp, tp; ep: experts dealt to all of dp_shard) runs
+together only: its stages by PyTorch's pipelining, its shared sequences by PyTorch's ring attention
+(``cp_rotate``), a group and a communicator for each dimension. ``dp_shard: -1``: what is left, and
+weights are sharded over it and cp.
 
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
 slowest rank (``iterations_s``), seconds that the slower host spent in its calls (``calls_s``), and
@@ -31,6 +33,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -43,6 +46,9 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor
+from torch.distributed.tensor.experimental import context_parallel
+from torch.distributed.tensor.experimental._attention import set_rotate_method
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile
 
@@ -53,7 +59,7 @@ from .timing import BF16, MIB, Call, events, write_trace
 
 WARM_UP, TIMED, PROFILED = 4, 12, 3
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "lamb": Lamb}
-DIMENSIONS = ("pp", "dp_replicate", "dp_shard", "tp")  # from the outermost on, as torchtitan's mesh
+DIMENSIONS = ("pp", "dp_replicate", "dp_shard", "cp", "tp")  # outermost first, as torchtitan
 SCHEDULES = {"1f1b": Schedule1F1B, "gpipe": ScheduleGPipe}
 MODES = ("compute", "communication", "together")
 
@@ -108,6 +114,7 @@ class Case:
     def given(self) -> Tensor:
         batch = self.about["batch"]
         tokens = 1 if self.phase == "decode" else self.about["tokens"]
+        tokens //= self.about["parallel"].get("cp", 1)
         if self.about["head"]:
             return torch.randint(0, self.sizes["vocab"], (batch, tokens), device="cuda")
         return torch.randn(batch, tokens, self.sizes["hidden"], **BF16)
@@ -194,6 +201,9 @@ class Mesh:
     def __init__(self, case: Case):
         self.case, self.parallel = case, case.about["parallel"]
         sizes = {name: self.parallel.get(name, 1) for name in DIMENSIONS}
+        if sizes["dp_shard"] < 0:
+            sizes["dp_shard"] = case.ranks // -prod(sizes.values())
+        self.sizes = sizes
         self.mesh = init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=DIMENSIONS)
         self.stage, self.stages = self.mesh.get_local_rank("pp"), sizes["pp"]
         self.dealt = self.parallel.get("ep", 1) > 1
@@ -201,7 +211,21 @@ class Mesh:
     def call(self) -> Call:
         if self.stages > 1:
             return self.piped()
-        return self.case.turn(self.model(self.case.about["layers"]))
+        call = self.case.turn(self.model(self.case.about["layers"]))
+        return call if self.sizes["cp"] == 1 else self.shared(call)
+
+    def shared(self, call: Call) -> Call:
+        """*call*, whose attention goes round the GPUs that share its sequences."""
+        mesh, method = self.mesh["cp"], self.parallel["cp_rotate"]
+        places = torch.zeros(1, 2 * mesh.size(), device="cuda")  # what comes in is shared out already
+
+        def once() -> None:
+            set_rotate_method(method)
+            shared = context_parallel(mesh, buffers=[places], buffer_seq_dims=[1])
+            with shared, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+                call()
+
+        return once
 
     def model(self, layers: int) -> Any:
         """Part of so many *layers* that this rank has."""
@@ -213,7 +237,7 @@ class Mesh:
             self.stage == self.stages - 1,
         )
         model = Model(case.sizes, layers, case.about["head"], case.part, case.part > 1, among)
-        replicas, shards = self.parallel.get("dp_replicate", 1), self.parallel.get("dp_shard", 1)
+        replicas, shards = self.sizes["dp_replicate"], self.parallel.get("dp_shard", 1)
         if case.phase not in ("training", "forward") or replicas * shards == 1:
             return model
         if shards == 1:
@@ -221,6 +245,8 @@ class Mesh:
             group = mesh.get_group("dp_replicate")
             return DistributedDataParallel(model, process_group=group, bucket_cap_mb=bucket)
         sharded = mesh["dp_replicate", "dp_shard"] if replicas > 1 else mesh["dp_shard"]
+        if self.sizes["cp"] > 1:
+            sharded = mesh["dp_shard", "cp"]._flatten("shards")
         dealt = {each for each in model.modules() if self.dealt and hasattr(each, "gate_up")}
         kept = {weights for each in dealt for weights in (each.gate_up, each.down)}
         for layer in model.layers:
