@@ -217,7 +217,7 @@ class Mesh:
     def shared(self, call: Call) -> Call:
         """*call*, whose attention goes round the GPUs that share its sequences."""
         mesh, method = self.mesh["cp"], self.parallel["cp_rotate"]
-        places = torch.zeros(1, 2 * mesh.size(), device="cuda")  # what comes in is shared out already
+        places = torch.zeros(1, 2 * mesh.size(), device="cuda")  # inputs are parts
 
         def once() -> None:
             set_rotate_method(method)
