@@ -78,7 +78,7 @@ def described(
             iteration = with_field(iteration, path, value)
         else:
             of_tasks[path] = value
-    with with_places(loaded.file, loaded.places):
+    with with_places(loaded.file, loaded.places, {path.split(".")[0] for path in given}):
         if iteration is not loaded.iteration:
             loaded = with_model(iteration, loaded.file, loaded.places)
         try:

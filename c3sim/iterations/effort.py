@@ -49,7 +49,8 @@ def effort_of_description(
     for path, value in settings.items():
         if path.split(".")[0] in FIELDS:
             iteration = with_field(iteration, path, value)
-    with with_places(loaded.file, loaded.places):
+    set_here = {path.split(".")[0] for path in settings}
+    with with_places(loaded.file, loaded.places, set_here):
         if iteration is not loaded.iteration:
             loaded = with_model(iteration, loaded.file, loaded.places)
         try:

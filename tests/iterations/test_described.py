@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from c3sim.api import prepare
+from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.limiter import better
 from c3sim.iterations import described
 from c3sim.simulation import runs, simulate
@@ -109,3 +111,24 @@ def test_a_number_that_no_run_reads_is_moved_without_one(tmp_path, turns, path, 
     figures = described.figures_on(workload, node, "as_written")
     turns.clear()
     assert (figures(better(node, (path,), 1.1)) != figures(node)) == read == bool(turns)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("parallel", "{dp_shard: x}", "parallel.dp_shard: 'x' is not a whole number"),
+        ("parallel", "{kind: fsdpx}", "parallel.kind: unknown value 'fsdpx'; did you mean 'fsdp'?"),
+        ("parallel", "{dp_shrad: 8}", "unknown field 'dp_shrad'; did you mean 'dp_shard'?"),
+        ("parallel", "[{kind: fsdp}, {kind: tensor, size: x}]", "parallel[1].size: 'x' is not"),
+        ("parallel.prefetc", "2", "did you mean 'parallel.prefetch'?"),
+        ("parallel", "{dp_shard: 3}", "dp_shard 3 does not divide 8 GPUs"),
+    ],
+)
+def test_a_mistake_inside_a_value_set_by_hand_names_the_field(tmp_path, path, value, said):
+    """In the words of the file, and without its line, in which nothing is wrong."""
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    with pytest.raises((InputError, InputErrors)) as error:
+        prepare(file, None, {path: value})
+    assert str(error.value).startswith(path)
+    assert said in str(error.value)

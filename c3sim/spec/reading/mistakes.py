@@ -4,7 +4,8 @@ file, line and path of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -71,14 +72,15 @@ def checked(model: type[Model], data: Mapping[str, Any]) -> Model:
 
 def convert(annotation: Any, value: object, style: Style = "text", path: str = "") -> Any:
     """*value*, written in that *style*, as a field of that *annotation* holds it. Raises
-    InputError: the first mistake, as one of *path*.
+    InputError: the first mistake, as one of *path*, or of a field inside.
     """
     written = plain(value)
     try:
         return _adapter(annotation).validate_python(written, strict=True, context=Reading(style))
     except ValidationError as error:
         first = next(mistakes(error, annotation, Document(written)))
-        raise InputError(first.message, path) from None
+        at = path if not first.path or first.path.startswith("[") else f"{path}."
+        raise InputError(first.message, f"{at}{first.path}".removeprefix(".")) from None
 
 
 @lru_cache(maxsize=512)
@@ -237,12 +239,17 @@ def raise_all(errors: Iterable[InputError]) -> None:
 
 
 @contextmanager
-def with_places(file: str, places: Mapping[str, int]) -> Iterator[None]:
-    """Put file and line on the InputErrors raised inside, from the line of each path."""
+def with_places(file: str, places: Mapping[str, int], but: Collection[str] = ()) -> Iterator[None]:
+    """Put file and line on the InputErrors raised inside, from the line of each path; *but* on
+    those of fields that the file does not say.
+    """
+
+    def placed(each: InputError) -> InputError:
+        if re.split(r"[.\[]", each.path)[0] in but:
+            return each
+        return InputError(each.message, each.path, file, nearest_place(each.path, places))
+
     try:
         yield
     except InputErrors as error:
-        raise InputErrors(
-            InputError(each.message, each.path, file, nearest_place(each.path, places))
-            for each in error.errors
-        ) from None
+        raise InputErrors(map(placed, error.errors)) from None

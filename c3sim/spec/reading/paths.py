@@ -127,9 +127,13 @@ def set_field(root: Model, path: str, value: object) -> Model:
     for i, step in enumerate(steps):
         further = _into(*found, step)
         if further is None:
-            known = ", ".join(_entries(found[0])) or "nothing, it is a single value"
+            inner = _entries(found[0])
+            known = ", ".join(inner) or "nothing, it is a single value"
             before = ".".join(steps[:i]) or "it"
-            raise InputError(f"unknown path {path!r}; {before} has: {known}", path)
+            near = difflib.get_close_matches(step, inner, n=1)
+            meant = ".".join([*steps[:i], *near, *steps[i + 1 :]])
+            hint = f"did you mean {meant!r}?" if near else f"{before} has: {known}"
+            raise InputError(f"unknown path {path!r}; {hint}", path)
         found = further
     si = _converted(_Target(given, steps, *found), path, value, "text")
     changed = _rebuilt(given, steps, si, path)
