@@ -1,7 +1,7 @@
 """bounds.yaml: complete, honest, strictly read.
 
-A plain run predicts a few suites and a share of the others, another with each commit;
-``--every-case`` predicts all, as .ci/run has it, and looks at the pages that are written from them.
+A plain run predicts a few suites; ``--every-case`` predicts all, as .ci/run does with each commit,
+and looks at the pages that are written from them.
 """
 
 import json
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from shared import shared
-from turns import has_turn, turn_of_commit
 
 from c3sim.errors import InputErrors
 from c3sim.validation.compare.bounds import FILE, load_bounds
@@ -32,26 +31,18 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 #: Suites that every run predicts, quick ones: kernels, collectives and copies alone and beside each
 #: other, held and not, and one in which a plain predictor is better.
-FIXED = {"babelstream", "c3_contention", "dma_all_gather", "gemm_square", "h200_c3_partition"}
-TURNS = 10  # of so many others one is predicted
+FIXED = ("babelstream", "c3_contention", "dma_all_gather", "gemm_square", "h200_c3_partition")
 
 
 def judged(every: bool):
     """The verdict; on *every* record it is kept as JSON in the file $C3SIM_VERDICT: CI compares it
     further.
     """
-    records = load()
-    if not every:
-        turn = turn_of_commit(TURNS)
-        records = [each for each in records if _is_tried(each.suite, turn)]
+    records = load() if every else [each for suite in FIXED for each in load(suite=suite)]
     found = validate(records, nodes_for(records))
     if every and (kept := os.environ.get("C3SIM_VERDICT")):
         Path(kept).write_text(json.dumps(found.to_dict()), encoding="utf-8")
     return found
-
-
-def _is_tried(suite: str, turn: int) -> bool:
-    return suite in FIXED or has_turn(suite, turn, TURNS)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +53,7 @@ def every(request):
 
 @pytest.fixture(scope="module")
 def verdict(tmp_path_factory, every):
-    """The verdict on all packaged records, or on the suites that have their turn."""
+    """The verdict on all packaged records, or on the suites that every run predicts."""
     return shared(tmp_path_factory, "verdict", lambda: judged(every))
 
 
