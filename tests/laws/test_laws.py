@@ -1,7 +1,9 @@
 """Every law on every case: a test is a node and a workload, and says which laws it breaks.
 
 A run of all tests tries a sample (``law_cases.sample``): on the teaching nodes all of it but what
-is long, on real nodes a fifth, another with each commit. ``--every-case`` tries all (nox -s laws).
+is long, on real nodes a cover that is the same for each commit, and of the others a share, another
+with each commit. In compiled loops (``--compiled``) a cover on the teaching nodes stands for all of
+them: they share what they compile. ``--every-case`` tries all (nox -s laws).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import laws_of_links
 import laws_of_rates
 import laws_of_times
 import pytest
-from law_cases import CASES, TEACHING, Case, mechanisms, on_teaching_nodes, sample
+from law_cases import CASES, TEACHING, Case, mechanisms, on_real_nodes, on_teaching_nodes, sample
 from law_exceptions import EXCEPTIONS, MISTAKES, known
 from law_runs import LAWS, Trial, ends, first_digest
 from turns import has_turn, turn_of_commit
@@ -30,7 +32,7 @@ LONG = (
     "t3-8: packaged gemm-stores-staggered",
     "DMA all_gather, pull, one thread",
 )
-TURNS = 5  # commits in a row that have all cases on real nodes
+TURNS = 10  # commits in a row that have all cases on real nodes
 
 MODULES = (laws_of_energy, laws_of_links, laws_of_rates, laws_of_times)
 
@@ -39,20 +41,35 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """The cases that laws are tried on; slow outside of the teaching nodes, and of large layers."""
     if "tried" not in metafunc.fixturenames:
         return
-    every, turn = metafunc.config.getoption("--every-case"), turn_of_commit(TURNS)
-    cases = CASES if every else [case for case in sample() if _is_tried(case, turn)]
+    config = metafunc.config
+    every, compiled = config.getoption("--every-case"), config.getoption("--compiled")
+    cases = CASES if every else tried_by_commit(turn_of_commit(TURNS), compiled=compiled)
     laws_of_times.EVERY = every
 
     def marks(case: Case) -> list[pytest.MarkDecorator]:
-        if case.name.startswith(LONG) or str(case) in LONG:
+        if _is_long(case):
             return [pytest.mark.slow, pytest.mark.long]
         return [] if case.node_name in TEACHING else [pytest.mark.slow]
 
     metafunc.parametrize("tried", [pytest.param(c, marks=marks(c), id=str(c)) for c in cases])
 
 
-def _is_tried(case: Case, turn: int) -> bool:
-    return case.node_name in TEACHING or has_turn(str(case), turn, TURNS)
+def _is_long(case: Case) -> bool:
+    return case.name.startswith(LONG) or str(case) in LONG
+
+
+def tried_by_commit(turn: int, *, compiled: bool = False) -> list[Case]:
+    """The cases that every commit has, and of others on real nodes those of *turn*."""
+    cases = sample()
+    teaching = on_teaching_nodes() if compiled else cases
+    always = {*on_real_nodes(case for case in cases if not _is_long(case))}
+    always |= {case for case in teaching if case.node_name in TEACHING}
+    others = {case for case in cases if case.node_name not in TEACHING} - always
+    return [
+        case
+        for case in CASES
+        if case in always or (case in others and has_turn(str(case), turn, TURNS))
+    ]
 
 
 def test_laws_hold(tried: Case) -> None:
@@ -90,6 +107,17 @@ def test_the_sample_has_every_workload_and_every_two_mechanisms_of_a_node() -> N
     assert not any(of.values())
     assert {case.name for case in sampled} == {case.name for case in CASES}
     assert {case for case in CASES if case.node_name == TEACHING[0]} <= {*sampled}
+
+
+def test_every_commit_has_the_kinds_of_a_node_and_every_two_mechanisms() -> None:
+    """On real nodes, but for what only long cases have; commits in a row have the whole sample."""
+    commits = [{*tried_by_commit(turn)} for turn in range(TURNS)]
+    assert set.union(*commits) == {*sample()}
+    short = {case for case in sample() if case.node_name not in TEACHING and not _is_long(case)}
+    always = set.intersection(*commits) & short
+    assert len(always) < len(short) / 3
+    for shown in (lambda case: case.pairs, lambda case: {(case.node_name, k) for k in case.kinds}):
+        assert set().union(*map(shown, always)) == set().union(*map(shown, short))
 
 
 def test_mechanisms_are_what_a_workload_says_beyond_defaults() -> None:

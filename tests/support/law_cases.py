@@ -5,7 +5,7 @@ of law_cases.yaml.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -61,6 +61,10 @@ class Case:
     def pairs(self) -> frozenset[tuple[str, str]]:
         """Mechanisms that meet in the workload, and each by itself."""
         return frozenset(combinations_with_replacement(sorted(mechanisms(self.workload)), 2))
+
+    @property
+    def kinds(self) -> set[str]:
+        return {task.kind for task in self.workload.tasks.values()}
 
     def __str__(self) -> str:
         return f"{self.node_name}: {self.name}"
@@ -173,20 +177,26 @@ def _used(fields: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}={value}" if named else name
 
 
-def cover(cases: Iterable[Case]) -> list[Case]:
-    """Few of *cases*, in which every two mechanisms meet that meet in one of them; workloads of few
-    tasks first, others on every node.
+def _pairs(case: Case) -> frozenset[tuple[str, str]]:
+    return case.pairs
+
+
+def cover(
+    cases: Iterable[Case], shown: Callable[[Case], frozenset[tuple[str, str]]] = _pairs
+) -> list[Case]:
+    """Few of *cases*, which have all that is *shown* by one of them: every two mechanisms that meet
+    there. Workloads of few tasks first, others on every node.
     """
     cases, chosen = list(cases), []
-    left = {pair for case in cases for pair in case.pairs}
+    left = {each for case in cases for each in shown(case)}
 
     def gain(case: Case) -> tuple[float, int]:
-        new = len(case.pairs & left)
+        new = len(shown(case) & left)
         return new / len(case.workload.tasks), crc32(str(case).encode())
 
     while left:
         chosen.append(max(cases, key=gain))
-        left -= chosen[-1].pairs
+        left -= shown(chosen[-1])
     return [case for case in cases if case in chosen]
 
 
@@ -202,6 +212,16 @@ def sample() -> list[Case]:
         first |= {case.name: case for case in CASES if case.node_name == name}
     found |= {*first.values()}
     return [case for case in CASES if case in found]
+
+
+def on_real_nodes(cases: Iterable[Case]) -> list[Case]:
+    """A cover of those of *cases* that are on real nodes: every two mechanisms that meet on one of
+    them, and every kind of task on each.
+    """
+    return cover(
+        (case for case in cases if case.node_name not in TEACHING),
+        lambda case: case.pairs.union((case.node_name, kind) for kind in case.kinds),
+    )
 
 
 def on_teaching_nodes() -> list[Case]:
