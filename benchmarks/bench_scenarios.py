@@ -200,7 +200,7 @@ def main() -> None:
         *scenario_rows(repeats),
         *event_rows(),
         *pieces_rows(min(repeats, 8)),
-        *iteration_rows(LAYERS // 4 if args.quick else LAYERS),
+        *iteration_rows(LAYERS // 13 if args.quick else LAYERS),
         *([] if args.quick else study_rows(3)),  # .ci/run asks for the study from a wheel
     ]
     show("scenarios", rows, as_json=args.json)
