@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from browser import chromium, find_chromium
 from refusals import Refusals
-from turns import waits, why_left_out
+from turns import is_about_changes, waits, why_left_out
 
 # Tests start hundreds of processes: each would compile c3sim again, and every run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -63,10 +63,15 @@ def _named(config: pytest.Config) -> set[Path]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what another commit has, but for files that are named and with --every-case."""
+    """Leave out what another commit has, but for files that are named, those that are about what
+    this commit changes, and with --every-case.
+    """
     if config.getoption("--every-case"):
         return
-    named = _named(config)
+    root = config.rootpath
+    named = _named(config) | {
+        path for path in {item.path for item in items} if is_about_changes(path, root)
+    }
     for item in items:
         if reason := why_left_out(item, named):
             item.add_marker(pytest.mark.skip(reason=reason))

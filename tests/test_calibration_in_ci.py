@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from c3sim.cli.app import app
 from c3sim.spec.reading.library import find
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "calibration-in-ci"
 WORKFLOW = Path(".github") / "workflows" / "calibration.yml"

@@ -70,7 +70,7 @@ def made(tmp_path):
     return run
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_what_two_processes_heard_is_taken_in(made, tmp_path):
     heard = tmp_path / "heard"
     heard.mkdir()
@@ -81,7 +81,7 @@ def test_what_two_processes_heard_is_taken_in(made, tmp_path):
     assert moved == sorted([*HEARD, *gone])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_text_that_moved_fails_its_test_and_no_other(made):
     lost = {f"{ONE}[changed]": ["text change"], f"{ONE}[lost]": ["text lost", "no node"]}
     done = made({**TWO, **lost})

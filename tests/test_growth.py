@@ -166,7 +166,7 @@ def exponent(make: Callable[[int, Path], Work], sizes: tuple[int, int], folder: 
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", CASES)
 def test_work_grows_no_faster_than_what_is_asked(
     name: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -11,7 +11,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.comparison import Comparison
 from c3sim.kit import progress
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 PAIR = "gemm-beside-all-gather"
 MADE = {

@@ -17,7 +17,7 @@ from c3sim.validation.compare.record_files import load
 from c3sim.validation.frameworks.plan import groups
 from c3sim.validation.frameworks.records import lines, plan_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 Cases = dict[tuple[str, str], dict[str, Record]]
 FOLDER = Path(__file__).parent.parent / "docs" / "predictions"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import turns
 import yaml
-from turns import LONG, MARKED, why_left_out
+from turns import LONG, MARKED, waits, why_left_out
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,6 +48,33 @@ def test_a_file_that_is_named_runs_but_for_what_is_long(monkeypatch):
     named = Path("test_1.py")
     assert len(runs(monkeypatch, Item("test_1.py"), 3, named)) == 3
     assert len(runs(monkeypatch, Item("test_1.py", long=True), LONG, named)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "about"),
+    [
+        ("tests/test_made.py", True),
+        ("c3sim/models/links.py", True),
+        ("c3sim/api/objects.py", True),
+        ("validation/fit/age.py", True),
+        ("workloads/studies/conccl.yaml", True),
+        ("c3sim/models/gemm.py", False),
+        ("tests/test_other.py", False),
+    ],
+)
+def test_a_file_about_what_a_commit_changes_has_no_turn_to_wait_for(
+    tmp_path, monkeypatch, change, about
+):
+    file = tmp_path / "tests" / "test_made.py"
+    file.parent.mkdir()
+    file.write_text(
+        "from c3sim.api.objects import run\nfrom c3sim.models import hbm, links\n"
+        "from c3sim.validation.fit import age\n"
+        'pytestmark = pytest.mark.turns(1000000000)\nRUN = study("conccl")\n'
+    )
+    monkeypatch.setattr(turns, "changed", lambda: frozenset({change}))
+    turns.is_about_changes.cache_clear()
+    assert waits(file, tmp_path) == (not about)
 
 
 def test_a_run_says_what_it_leaves_out_and_every_case_has_all(tmp_path):

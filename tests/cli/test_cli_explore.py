@@ -12,7 +12,7 @@ from c3sim.cli.run import run
 from c3sim.cli.sensitivity import sensitivity
 from c3sim.experiments.bands import BAND_SAMPLES
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 SEARCH = """\
 schema: 1

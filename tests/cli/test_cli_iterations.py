@@ -6,7 +6,7 @@ import pytest
 
 import c3sim
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 DESCRIPTION = """\
 schema: 1

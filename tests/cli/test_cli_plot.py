@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from c3sim.cli import complete
 from c3sim.cli.app import app
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 STUDY = """\
 schema: 1

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 PAIR = "gemm-beside-all-gather"
 

@@ -118,7 +118,7 @@ def test_a_bounded_set_of_runs_gives_what_kinds_add_first_and_last(orders, runs)
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "name", sorted({*names("workload")} - {"gemm-behind-all-gather-by-pytorch"})
 )

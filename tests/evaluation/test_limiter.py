@@ -13,7 +13,7 @@ from c3sim.output.tables.limits import limits_table
 from c3sim.simulation import runs
 from c3sim.spec.reading.loading import load_hardware
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 PAIR = "gemm-beside-all-gather"
 FAST_LINKS = {"links.bandwidth": "97 GB/s"}

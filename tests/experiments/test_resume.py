@@ -21,7 +21,7 @@ from c3sim.experiments import sweep as module
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.sweep import Interrupted, sweep
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 
 def test_a_complete_sweep_is_not_run_again(whole, tmp_path, monkeypatch):

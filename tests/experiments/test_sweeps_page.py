@@ -12,7 +12,7 @@ from c3sim.experiments.plan import make_plan
 from c3sim.experiments.setup import make_setup
 from c3sim.spec.reading.loading import open_study
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")

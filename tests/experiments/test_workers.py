@@ -19,7 +19,7 @@ from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.sweep import sweep
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

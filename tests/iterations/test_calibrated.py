@@ -15,7 +15,7 @@ from c3sim.iterations.result import IterationResult
 from c3sim.spec.iteration import Described
 from c3sim.spec.reading.loading import load_hardware
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 NODE = load_hardware("h200-2").node
 JOB = Path(__file__).parents[1] / "importers" / "data" / "fsdp_h200x2"

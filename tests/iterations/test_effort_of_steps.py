@@ -12,7 +12,7 @@ from c3sim.iterations.effort import effort_of, effort_of_description
 from c3sim.simulation import runs
 from c3sim.spec.reading.loading import load_hardware
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 SMALL: dict[str, Any] = {"batch": 8, "tokens": 512, "layers": 4, "launch": "graph"}
 MESH = {"pp": 2, "dp_shard": 2, "schedule": "1f1b", "micro_batches": 4}

@@ -8,7 +8,7 @@ from c3sim.api import prepare
 from c3sim.iterations.glance import glance
 from c3sim.spec.reading import library
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 #: Relative, of the packaged iterations as they are: bert-large-one-gpu is 3.7 % off. One that is
 #: bound by collectives of few channels misses by up to 12 %, which is why the page says "about".

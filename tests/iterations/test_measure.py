@@ -15,7 +15,7 @@ from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult
 from c3sim.spec.reading.loading import load_hardware, open_iteration
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 BERT: dict[str, Any] = {
     "model": "bert-large",

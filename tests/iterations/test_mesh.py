@@ -16,7 +16,7 @@ from c3sim.spec.models import Transformer
 from c3sim.spec.reading.paths import set_field
 from c3sim.spec.workload import Collective, Copy, Kernel
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 EIGHT = {"node": "h200-8", "layers": 2}
 FSDP_TENSOR = ({"kind": "fsdp"}, {"kind": "tensor", "size": 4})

@@ -14,7 +14,7 @@ from c3sim.kit.step import step_of, step_of_result
 from c3sim.output.tables.run import iteration_table
 from c3sim.simulation.run import Exposure, Run, TaskRun
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 SPANS = {
     "up": (1.0, 5.0, "gemm"),

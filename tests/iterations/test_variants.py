@@ -151,7 +151,7 @@ def test_pieces_keep_less_gathered_and_more_inputs() -> None:
     assert memory_bytes(whole) - memory_bytes(halves) == pytest.approx(3 * layer - inputs)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_operators_may_run_quicker_than_without_communication() -> None:
     """Under the power limit of H200: with gathers behind the operators, on their stream, a GPU
     rests, and is clocked higher afterwards. Then they are stretched by less than nothing, and

@@ -13,7 +13,7 @@ from c3sim.lab.knobs import RESERVED
 from c3sim.spec.reading import library
 from c3sim.spec.reading.paths import get_value, set_value
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 SIZE = "task.gather.size"
 

@@ -30,7 +30,7 @@ import c3sim
 
 FOLLOWS = 0.2  # seconds that the figures may take: the best of some, as others may run beside
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 
 def test_a_slider_moves_and_everything_follows(tab: Page):

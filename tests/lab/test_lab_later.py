@@ -29,7 +29,7 @@ from c3sim.lab.choice import Choice
 ENDS = ("com", "net", "org", "io", "dev")  # of names elsewhere
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 
 LOOKED = """(() => { window.seen = [];

@@ -17,7 +17,7 @@ from c3sim.cli.lab import is_trace, workload_of
 from c3sim.errors import InputError
 from c3sim.lab.serve import free_port
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 
 def test_it_ends_with_a_line_and_no_traceback(start):

@@ -17,7 +17,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import still_tuned
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 LIBRARY = "gpu.gemm_libraries.cublas."
 TIMES = ("gpu.hbm.latency", f"{LIBRARY}prologue", f"{LIBRARY}slice_time")

@@ -21,7 +21,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import still_tuned
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 DECODING: dict[str, Any] = {"layers": 2, "phase": "decode", "tokens": 1}
 MANY: dict[str, Any] = {**DECODING, "batch": 64, "context": 2047}

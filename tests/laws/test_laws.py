@@ -128,7 +128,7 @@ def test_mechanisms_are_what_a_workload_says_beyond_defaults() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_same_input_same_bytes_in_another_process() -> None:
     """Nor does the order in which Python happens to keep sets of strings matter. On cases of the
     teaching nodes in which every two mechanisms meet.

@@ -18,7 +18,7 @@ from c3sim.spec.reading.paths import set_value
 from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Workload
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 GAIN = 0.015  # of the wall time: so much shorter may a run be with a cost than without it
 SCHEDULES: Mapping[str, Mapping[str, object]] = {

@@ -60,7 +60,7 @@ def marked(count):
 
 
 @pytest.mark.slow
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "path", [pytest.param(each, id=each.stem, marks=marked(number(each))) for each in LESSONS]
 )

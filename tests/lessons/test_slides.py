@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 TOOL = Path(__file__).parents[2] / "tools" / "slides.py"
 SLIDES = runpy.run_path(str(TOOL))

@@ -18,7 +18,7 @@ from c3sim.spec.reading.loading import load_hardware, parse_workload
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
 REDUCE = {"kind": "collective", "op": "all_reduce", "size": 128 * 2**20}

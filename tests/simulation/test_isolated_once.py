@@ -124,7 +124,7 @@ def test_an_iteration_asked_for_again_is_not_simulated_but_what_was_drawn_before
     assert runs.run_once(node, workload, average=200.0) is cold
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("strategy", ["base", "conccl"])
 @pytest.mark.parametrize("node", ["teaching-4", "h200-4"])
 def test_a_number_that_is_not_read_has_no_say(node: str, strategy: str) -> None:

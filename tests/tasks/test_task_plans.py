@@ -130,9 +130,14 @@ def _asks(node: ast.AST) -> bool:
     )
 
 
-def _asserts(node: ast.AST) -> bool:
-    """It states what a caller has made sure of, and decides nothing."""
-    return isinstance(node, ast.Assert)
+def _deciding(node: ast.AST) -> Iterator[ast.AST]:
+    """*node* and all in it but what an assertion states: a caller has made sure of that, and it
+    decides nothing.
+    """
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.Assert):
+            yield from _deciding(child)
 
 
 def _is(node: ast.AST, name: str) -> bool:
@@ -141,10 +146,8 @@ def _is(node: ast.AST, name: str) -> bool:
 
 def _questions(folder: str) -> Iterator[str]:
     for path in sorted((PACKAGE / folder).rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        asserted = {id(part) for node in nodes if _asserts(node) for part in ast.walk(node)}
-        for node in nodes:
-            if _asks(node) and id(node) not in asserted:
+        for node in _deciding(ast.parse(path.read_text(encoding="utf-8"))):
+            if _asks(node):
                 yield f"{path.relative_to(PACKAGE).as_posix()}:{getattr(node, 'lineno', 0)}"
 
 

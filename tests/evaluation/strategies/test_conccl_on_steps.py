@@ -8,7 +8,7 @@ import pytest
 
 import c3sim
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 #: Form of a step -> what it sets of a training step of Llama 3 8B on eight H200.
 FORMS: dict[str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.loading import load_study, parse_workload
 from c3sim.spec.workload import HostThreads
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 SMALL = """
 schema: 1

@@ -9,7 +9,7 @@ from c3sim.experiments.subjects.applications import POLICIES, STATIC, Machines, 
 from c3sim.experiments.subjects.served import key_of, packaged
 from c3sim.spec.reading.loading import load_study
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 STUDY = load_study("cache-policies")
 

@@ -12,7 +12,7 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.spec.reading.loading import load_hardware, load_study
 from c3sim.spec.workload import Collective, Gemm
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 MINE = """\
 schema: 1

@@ -4,7 +4,7 @@ import pytest
 
 from c3sim import study
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 TEXT = """\
 schema: 1

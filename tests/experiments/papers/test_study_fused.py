@@ -22,7 +22,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study
 from c3sim.spec.workload import Gemm
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 WHOLE = load_study("fused")
 #: The smallest and the largest shapes.

@@ -13,7 +13,7 @@ from c3sim.spec.reading.loading import load_hardware, load_study, load_workload,
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import StreamKernel, Workload
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 MI300X, H200 = load_hardware("mi300x-8").node, load_hardware("h200-2").node
 PAIR = load_workload("c3-pair")

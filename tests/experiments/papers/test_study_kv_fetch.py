@@ -16,7 +16,7 @@ from c3sim.kit.grid import rendered
 from c3sim.kit.layout import show
 from c3sim.spec.reading.loading import load_study
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 
 SMALL = {"serving.prompt_tokens": 2048, "serving.hit_rate": "[0, 0.9]", "serving.output_tokens": 8}

@@ -16,7 +16,7 @@ from c3sim.experiments.study import StudyResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.reading.loading import load_hardware, load_study
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 MINE = """\
 schema: 1

@@ -14,7 +14,7 @@ from c3sim.experiments.study import StudyResult
 from c3sim.experiments.subjects.pieces import FOUR, as_measured
 from c3sim.spec.reading.loading import load_study, parse_workload
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 RECORDS = Path(__file__).parents[3] / "validation/data/h200"
 TEXT = """\

@@ -17,7 +17,7 @@ from c3sim.experiments.subjects.tensor_parallel import DEPTHS
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_study, parse_workload
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 WHOLE = load_study("t3")
 #: Both kinds of GEMM, bound by memory and by compute, on 8, 16 and 32 GPUs; one beyond the paper.

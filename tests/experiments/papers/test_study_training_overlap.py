@@ -15,7 +15,7 @@ from c3sim.experiments.study import Row, StudyResult
 from c3sim.iterations.memory import memory_bytes
 from c3sim.spec.reading.loading import load_hardware, load_study
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 MINE = """\
 schema: 1

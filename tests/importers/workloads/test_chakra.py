@@ -21,7 +21,7 @@ from c3sim.importers.chakra_schema import messages, new_node, packed
 from c3sim.importers.workloads.imported import Imported
 from c3sim.spec.reading.hardware import load_hardware
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 NODE = load_hardware("h200-2").node
 STEP = Path(__file__).parents[1] / "data" / "chakra_fsdp_h200x2" / "step2.0.et"

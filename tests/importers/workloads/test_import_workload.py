@@ -20,7 +20,7 @@ from c3sim.cli.guard import Guarded
 from c3sim.cli.import_logs import import_logs
 from c3sim.spec.reading.loading import load_workload
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 JOB = Path(__file__).parents[1] / "data" / "fsdp_h200x2"
 

@@ -11,7 +11,7 @@ from report_case import FAILED, POINTS
 
 from c3sim.output.page.palette import DARK, LIGHT
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 
 def text(tab: Page, selector: str) -> str:

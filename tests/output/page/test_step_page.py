@@ -7,7 +7,7 @@ import pytest
 from c3sim.iterations.result import IterationResult
 from c3sim.output.page.timeline import compact_run
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 
 def test_a_step_has_groups_stages_and_the_place_of_layers_left_out(step: IterationResult) -> None:

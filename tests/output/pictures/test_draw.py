@@ -7,7 +7,7 @@ from c3sim.errors import InputError
 from c3sim.output.pictures.draw import draw_results
 from c3sim.output.results.table import make_table, select
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 
 def texts(axes):

@@ -10,7 +10,7 @@ from c3sim.output.pictures.timeline import plot_timeline
 from c3sim.output.pictures.timeline_lanes import by_kind, rows_of
 from c3sim.result import Timeline
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 
 def titles(figure):

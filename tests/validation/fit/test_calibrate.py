@@ -15,7 +15,7 @@ from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import calibrate, groups, shares
 from c3sim.validation.fit.fit import Parameter, Problem, fit, set_values, usable
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 NODE = load_hardware("mi300x-8").node
 READ, LINK, ENQUEUE = (

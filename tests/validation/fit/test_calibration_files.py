@@ -19,7 +19,7 @@ from c3sim.validation.compare.record_files import load
 from c3sim.validation.fit.calibrate import calibrate
 from c3sim.validation.fit.calibration import to_dict, to_yaml, write_calibration
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 
 def copy_of_the_node(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from c3sim.validation.compare.record_files import PACKAGED, load, nodes_for
 from c3sim.validation.compare.verdict import validate
 from c3sim.validation.pages import render, write_report
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(3)]
+pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from c3sim.validation.probing.campaign import run_steps
 from c3sim.validation.probing.plan import Step
 from c3sim.validation.probing.step import Setting
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(5)
 
 COMMAND = [sys.executable, "-c", "from c3sim.cli import main; main()"]
 
