@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from c3sim.iterations.query_tiles import evenness
 from c3sim.spec.hardware import Gpu
@@ -13,6 +13,32 @@ from c3sim.spec.task import Dtype
 NARROW, WIDE = 64, 128
 
 
+class Kernels(NamedTuple):
+    """Which of attention's kernels run."""
+
+    backward: bool = False
+    flash_2: bool = False
+
+
+#: The GPU's own, forward.
+OWN = Kernels()
+
+
+def of_tiles(
+    gpu: Gpu,
+    parts: Operators,
+    dtype: Dtype,
+    width: int,
+    keys: tuple[int, ...],
+    copies: int,
+    per_key: float,
+    which: Kernels,
+) -> dict[str, Any]:
+    """Fields of a kernel over tiles of *copies* heads: arguments as of :func:`part_of_peak`."""
+    part = part_of_peak(gpu, parts, dtype, width, keys, copies, per_key, which)
+    return {"efficiency": part, **room_of_tiles(gpu, parts, len(keys) * copies, which)}
+
+
 def part_of_peak(
     gpu: Gpu,
     parts: Operators,
@@ -21,14 +47,24 @@ def part_of_peak(
     keys: tuple[int, ...],
     copies: int,
     per_key: float,
-    *,
-    backward: bool,
+    which: Kernels = OWN,
 ) -> float:
     """Part of the matrix peak in the mean of all units, until the last has ended: of *copies*
     heads whose tiles have so many *keys* of *per_key* FLOP.
 
     A workgroup reaches one part in its loop over keys, and waits for its first and last bytes.
     """
+    if which.flash_2:
+        part, loads, each = _of_flash_2(parts, width, backward=which.backward)
+    else:
+        part, loads, each = *_own(parts, width, backward=which.backward), 1
+    peak = gpu.compute_units.flops_per_cycle[dtype] * gpu.clock.maximum / each
+    start = loads * gpu.hbm.latency * part * peak / per_key
+    return part * evenness(keys, copies, gpu.compute_unit_count * each, start)
+
+
+def _own(parts: Operators, width: int, *, backward: bool) -> tuple[float, int]:
+    """Part of the peak in the loop over keys, and loads around it, of the GPU's own kernels."""
     way, loads = "_attention_forward", parts.attention_loads
     if backward:
         way, loads = "_attention_backward", parts.attention_gradient_loads
@@ -38,13 +74,23 @@ def part_of_peak(
         part = parts.attention_backward if backward else parts.attention_forward
     elif own == "narrow":  # read off whole kernels
         loads = 0
-    peak = gpu.compute_units.flops_per_cycle[dtype] * gpu.clock.maximum
-    start = loads * gpu.hbm.latency * part * peak / per_key
-    return part * evenness(keys, copies, gpu.compute_unit_count, start)
+    return part, loads
 
 
-def room_of_tiles(gpu: Gpu, parts: Operators, tiles: int) -> dict[str, Any]:
+def _of_flash_2(parts: Operators, width: int, *, backward: bool) -> tuple[float, int, int]:
+    """The same of FlashAttention-2's, and workgroups on a unit."""
+    kernels = parts.flash_2
+    assert kernels is not None  # checked where operators are made
+    narrow, loads = width <= NARROW, kernels.loads
+    if backward:
+        return kernels.narrow_backward if narrow else kernels.backward, loads, 1
+    return kernels.narrow_forward if narrow else kernels.forward, loads, kernels.per_unit
+
+
+def room_of_tiles(gpu: Gpu, parts: Operators, tiles: int, which: Kernels = OWN) -> dict[str, Any]:
     """Fields of a kernel over so many *tiles*: its workgroups, and the room of one."""
+    if which.flash_2 and parts.flash_2 is not None:
+        return {"workgroups": tiles, "per_unit": 1 if which.backward else parts.flash_2.per_unit}
     room, units = parts.attention_room, gpu.compute_unit_count
     if room is None or tiles <= units:
         return {"workgroups": tiles, "per_unit": 1}

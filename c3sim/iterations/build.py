@@ -205,6 +205,7 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
             iteration.precision,
             fused=iteration.fused,
             eager=iteration.attention == "eager",
+            flash_2=iteration.attention == "flash_2",
             rms=isinstance(model, Transformer) and model.gated,
             autocast=iteration.autocast,
         ),

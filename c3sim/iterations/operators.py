@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.iterations.attention_kernels import NARROW, part_of_peak, room_of_one, room_of_tiles
+from c3sim.iterations.attention_kernels import NARROW, Kernels, of_tiles, room_of_one
 from c3sim.iterations.query_tiles import TILE, keys_of_tiles, pairs_seen
 from c3sim.iterations.softmax_kernels import row_kernel
 from c3sim.iterations.steps import Op
@@ -44,7 +44,8 @@ WARP, WAITS = 32, 6
 @dataclass(frozen=True, slots=True)
 class OperatorSet:
     """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
-    the bytes of a number in all other tensors. *eager*: attention keeps its scores in memory.
+    the bytes of a number in all other tensors. *eager*: attention keeps its scores in memory;
+    *flash_2*: by FlashAttention-2's kernels, not the GPU's own.
     *rms*: norms are RMS norms, else layer norms. *layers*: those that were made (units.py).
     """
 
@@ -53,6 +54,7 @@ class OperatorSet:
     dtype: Dtype
     fused: bool = False
     eager: bool = False
+    flash_2: bool = False
     rms: bool = False
     autocast: bool = False  # autocast.py
     layers: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -64,6 +66,8 @@ class OperatorSet:
             raise InputError(
                 f"{gpu.name} has no gpu.operators: what the operators of a model reach on it"
             )
+        if options.get("flash_2") and gpu.operators.flash_2 is None:
+            raise InputError(f"{gpu.name} has no gpu.operators.flash_2", "attention")
         return cls(gpu, gpu.operators, dtype, **options)
 
     @property
@@ -134,21 +138,17 @@ class OperatorSet:
         sums = 4.0 * sequences * tokens * heads * width
         keys = tuple(keys_of_tiles(tokens, context, window, causal=causal))
         per_key = per_pair / copies * min(TILE, tokens)
+        about = self.gpu, self.parts, self.activation, width, keys, copies, per_key
         task = Kernel(
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
             flops=per_key * copies * sum(keys),
-            efficiency=self._part(width, keys, copies, per_key, backward=backward),
-            **room_of_tiles(self.gpu, self.parts, len(keys) * copies),
+            **of_tiles(*about, Kernels(backward, self.flash_2)),
             **self._of_attention,
         )
         exact = pairs_seen(tokens, context, window) if causal else tokens * seen
-        needed = (2.0 if backward else 1.0) * (2 * width + 2 * value) * copies
-        return Op(name, task, "attention", needed * exact)
-
-    def _part(self, *about: Any, backward: bool) -> float:
-        """Part of the matrix peak that attention reaches."""
-        return part_of_peak(self.gpu, self.parts, self.activation, *about, backward=backward)
+        needed = (1 + backward) * 2.0 * (width + value) * copies * exact
+        return Op(name, task, "attention", needed)
 
     @property
     def _of_attention(self) -> dict[str, Any]:

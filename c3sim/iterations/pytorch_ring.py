@@ -60,7 +60,7 @@ class PytorchRing(SharedSequence):
         for number in range(self.parts):
             work = [
                 self._piece(number, backward=False),
-                self._over(f"wide{number}", self.results, self.o.element, WIDE),
+                self._over(f"wide{number}", self.results, self.o.element, WIDE, mixed=True),
                 *(self._merged(number) if number else ()),
             ]
             steps += [*self._sent(number, "", len(work)), *work]
@@ -80,8 +80,8 @@ class PytorchRing(SharedSequence):
             # beside it the sum of the queries' gradients, and the next piece or the last rounding
             beside = 2 if number == last else 1 + (number + 1 < last) + len(self._gradients(1))
             sent = Exchange(f"keys-gradient{number}", "shift", keys * WIDE, beside, CONTEXT)
-            into = self._over(f"queries-gradient{number}", self.queries, narrow + WIDE, WIDE)
-            steps += [sent, into]
+            name, moved = f"queries-gradient{number}", narrow + WIDE
+            steps += [sent, self._over(name, self.queries, moved, WIDE, mixed=True)]
         steps.append(self._over("queries-narrow", self.queries, WIDE, narrow))
         return [*steps, self._over("keys-narrow", keys, WIDE, narrow)]
 
@@ -111,8 +111,8 @@ class PytorchRing(SharedSequence):
         sums = [("difference", 2), ("sigmoid", 1), ("back", 2), ("log-sigmoid", 1), ("sums", 2)]
         for name, read in sums:
             yield self._over(f"{name}{number}", rows, read * WIDE, WIDE)
-        for name, read in (("apart", 2), ("weighed", 1), ("merge", 2)):
-            yield self._over(f"{name}{number}", self.results, read * WIDE, WIDE)
+        for name, read, mixed in (("apart", 2, False), ("weighed", 1, True), ("merge", 2, True)):
+            yield self._over(f"{name}{number}", self.results, read * WIDE, WIDE, mixed=mixed)
 
     def _gradients(self, number: int) -> list[Op]:
         """Kernels of one call; those around the first piece are those of any attention (layers.py):
@@ -140,10 +140,16 @@ class PytorchRing(SharedSequence):
         half, read = self.keys_numbers / 2, WIDE + self.o.element
         for name in ("keys", "values"):
             size = half / 2 if number else half
-            yield self._over(f"{name}-added{number}", size, read, WIDE)
+            yield self._over(f"{name}-added{number}", size, read, WIDE, mixed=True)
             if number:
                 yield self._over(f"{name}-whole{number}", half, WIDE, WIDE)
 
-    def _over(self, name: str, numbers: float, read: float, written: float) -> Op:
-        """A kernel that reads and writes so many bytes of each of *numbers* numbers."""
-        return self.o.elementwise(name, numbers, read, written, element=1).of_attention()
+    def _over(
+        self, name: str, numbers: float, read: float, written: float, *, mixed: bool = False
+    ) -> Op:
+        """A kernel that reads and writes so many bytes of each of *numbers* numbers; *mixed*: of
+        two widths or layouts, so that it loads and stores them one by one, as strided ones do
+        (unrolled_elementwise_kernel and elementwise_kernel in PyTorch's CUDALoops.cuh).
+        """
+        op = self.o.elementwise(name, numbers, read, written, element=1, strided=mixed)
+        return op.of_attention()

@@ -175,9 +175,10 @@ class Iteration(Spec):
     slowness: Positive | None = None
     """how many times as long the profile's calls take on this host, as ``c3sim import --as host``
     finds; left out: the profile's own, for a host of unknown speed"""
-    attention: Literal["flash", "eager"] = "flash"
-    """flash: one kernel, its scores stay in the compute unit; eager: scores in memory, an operator
-    for each step"""
+    attention: Literal["flash", "flash_2", "eager"] = "flash"
+    """flash: one kernel, its scores stay in the compute unit; flash_2: FlashAttention-2's, as
+    PyTorch's FLASH_ATTENTION takes it (torchtitan does where sequences are shared); eager: scores
+    in memory, an operator for each step"""
     mixture: Mixture = Mixture()
     """load of experts, and how rows get to them"""
     fused_qkv: bool | None = None

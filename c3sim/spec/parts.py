@@ -254,6 +254,26 @@ class AttentionRoom(Hardware):
     """of a workgroup"""
 
 
+class FlashTwo(Hardware):
+    """Attention by FlashAttention-2's kernels, written for Ampere (arXiv 2307.08691), a workgroup
+    for each tile: those that PyTorch's FLASH_ATTENTION takes, where *attention_forward* and the
+    like are of the GPU's own.
+    """
+
+    forward: Part
+    """part of the matrix peak that a unit's workgroups reach in their loops over keys"""
+    backward: Part
+    """the same, backward"""
+    narrow_forward: Part
+    """the same of heads of 64 numbers and less"""
+    narrow_backward: Part
+    """the same, backward"""
+    loads: Annotated[int, Field(ge=0)]
+    """loads in whose time a workgroup has its first queries and keys and stores its result"""
+    per_unit: Annotated[int, Field(ge=1, le=16)]
+    """workgroups that share a unit, forward; backward has one"""
+
+
 class SoftmaxKernels(Hardware):
     """Time of PyTorch's softmax kernels for each number of a row, in vector FLOP, by where a kernel
     keeps the row (iterations/softmax_kernels.py).
@@ -315,6 +335,8 @@ class Operators(Hardware):
     attention_room: AttentionRoom | None = None
     """of more than one token, whose workgroups stay; left out: one for each tile, which has a unit
     for itself"""
+    flash_2: FlashTwo | None = None
+    """the same by other kernels; left out: not known"""
     attention_of_one: AttentionOfOne | None = None
     """of one new token; left out: its requests are those of attention_read, and two workgroups have
     all of a unit's registers"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from c3sim.iterations.attention_kernels import part_of_peak, room_of_one, room_of_tiles
+from c3sim.iterations.attention_kernels import Kernels, part_of_peak, room_of_one, room_of_tiles
 from c3sim.spec.reading.loading import load_hardware
 
 H200 = load_hardware("h200-1").node.gpu
@@ -49,6 +49,33 @@ def test_short_sequences_reach_less_of_the_peak() -> None:
     """A workgroup waits for its first queries and keys, and for its result's way out."""
     assert H200.operators
     on = H200, H200.operators, "bf16", 128
-    short = part_of_peak(*on, (128,) * 8, 132, 1e6, backward=False)
-    long = part_of_peak(*on, (4096,) * 8, 132, 1e6, backward=False)
+    short = part_of_peak(*on, (128,) * 8, 132, 1e6)
+    long = part_of_peak(*on, (4096,) * 8, 132, 1e6)
     assert short < long <= H200.operators.attention_forward
+
+
+def test_kernels_of_flash_attention_2_take_as_long_as_alone() -> None:
+    """Measured on one H200 (validation/data/kernels, h200-attention), 32 heads of 128, causal, 2048
+    and 8192 tokens: 165 and 1749 us forward, 382 and 4626 backward; 4 or 10 FLOP for each pair of
+    numbers that a mask leaves. A peak of 4096 FLOP a cycle of 1.98 GHz on 132 units.
+    """
+    parts = H200.operators
+    assert parts
+    peak = 132 * H200.compute_units.flops_per_cycle["bf16"] * H200.clock.maximum
+    for tokens, backward, measured in (
+        *((2048, False, 165e-6), (8192, False, 1749e-6)),
+        *((2048, True, 382e-6), (8192, True, 4626e-6)),
+    ):
+        keys = tuple(range(128, tokens + 1, 128))
+        flops = (10.0 if backward else 4.0) * 128
+        which = Kernels(backward, flash_2=True)
+        part = part_of_peak(H200, parts, "bf16", 128, keys, 32, flops * 128, which)
+        rounds = -(-len(keys) * 32 // (132 * (1 if backward else 2)))
+        each = flops * 128 * sum(keys) / len(keys)  # of a workgroup in the mean
+        shared = 1 if backward else 2  # workgroups on a unit
+        time = rounds * each * shared / (part * peak / 132)
+        assert abs(time / measured - 1) < 0.06, (tokens, backward, time)
+    assert room_of_tiles(H200, parts, 1000, Kernels(flash_2=True)) == {
+        "workgroups": 1000,
+        "per_unit": 2,
+    }

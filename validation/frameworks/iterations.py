@@ -16,7 +16,7 @@ policy of no CTA. A case whose ``parallel`` names
 dimensions of a mesh (pp, dp_replicate, dp_shard, cp, tp; ep: experts dealt to all of dp_shard) runs
 together only: its stages by PyTorch's pipelining, its shared sequences by PyTorch's ring attention
 (``cp_rotate``), a group and a communicator for each dimension. ``dp_shard: -1``: what is left, and
-weights are sharded over it and cp.
+weights are sharded over it and cp. ``attention: flash_2``: by PyTorch's FLASH_ATTENTION.
 
 One line of JSON per case and mode goes to ``iterations.jsonl``: seconds of each iteration on the
 slowest rank (``iterations_s``), seconds that the slower host spent in its calls (``calls_s``), and
@@ -212,7 +212,8 @@ class Mesh:
         if self.stages > 1:
             return self.piped()
         call = self.case.turn(self.model(self.case.about["layers"]))
-        return call if self.sizes["cp"] == 1 else self.shared(call)
+        call = call if self.sizes["cp"] == 1 else self.shared(call)
+        return by_flash_2(call) if self.case.about.get("attention") == "flash_2" else call
 
     def shared(self, call: Call) -> Call:
         """*call*, whose attention goes round the GPUs that share its sequences."""
@@ -222,7 +223,7 @@ class Mesh:
         def once() -> None:
             set_rotate_method(method)
             shared = context_parallel(mesh, buffers=[places], buffer_seq_dims=[1])
-            with shared, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            with shared:
                 call()
 
         return once
@@ -280,6 +281,16 @@ class Mesh:
             updated()
 
         return once
+
+
+def by_flash_2(call: Call) -> Call:
+    """*call*, whose attention is that of FlashAttention-2."""
+
+    def once() -> None:
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            call()
+
+    return once
 
 
 def replayed(call: Call) -> Call:
