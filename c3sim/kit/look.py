@@ -87,6 +87,13 @@ def panel_title(axes: Axes, title: str, **style: Any) -> None:
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", **style)
 
 
+def readable(text: Any) -> None:
+    """Put a white rim around *text*, which lines and bars run behind."""
+    from matplotlib.patheffects import withStroke
+
+    text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+
+
 def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
     """Light grid lines behind the data, along one axis."""
     axes.grid(axis=axis, color=GRID, linewidth=0.6)

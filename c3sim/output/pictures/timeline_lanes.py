@@ -100,9 +100,12 @@ def draw_lanes(
             row.name, (0, lane + 0.25), (3, 0), textcoords="offset points", fontweight="bold"
         )
         text = _sentence(row.tasks, unit, length)
-        axes.annotate(text, (1, 0), (8, 0), xycoords=label, textcoords="offset points", va="bottom")
+        beside: dict[str, Any] = {"xycoords": label, "textcoords": "offset points", "va": "bottom"}
+        said = axes.annotate(text, (1, 0), (8, 0), **beside)
         before = 0.0  # the end of the task before, in this row
         if step is not None:
+            look.readable(label)
+            look.readable(said)
             _classes(axes, lane, row.tasks, scale)
         for name, task in row.tasks.items():
             if step is None:
@@ -153,7 +156,7 @@ def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
         width = inches * seconds / scale.end
         text = next((t for t in (f"{name} {share}", share) if width > CHARACTER * len(t)), "")
         dark = name in (*FURTHER, ALONE, "embedding", "normalisation")
-        axes.annotate(
+        said = axes.annotate(
             text,
             ((begin + seconds / 2) / scale.length, 0.5),
             ha="center",
@@ -161,6 +164,8 @@ def draw_parts(axes: Axes, step: Step, scale: Scale, inches: float) -> None:
             fontsize=8,
             color=look.INK if dark else "white",
         )
+        if name == ALONE:  # its bar is hatched
+            look.readable(said)
         begin += seconds
     axes.set_ylim(0, 1)
     axes.set_yticks([])

@@ -58,7 +58,7 @@ def draw_fold(axes: Axes, result: Result, scale: Scale) -> None:
             "va": "bottom",
             "fontsize": 8,
         }
-        axes.annotate(f"{left} layers more", where, (-3, 2), **style)
+        look.readable(axes.annotate(f"{left} layers more", where, (-3, 2), **style))
 
 
 def draw_groups(axes: Axes, result: IterationResult, step: Step, scale: Scale) -> None:

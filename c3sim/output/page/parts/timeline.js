@@ -102,7 +102,7 @@ function wholeStep(picture, run, left, edge, y) {
   const [groups, stages] = [run.step.groups ?? [], run.step.stages ?? []];
   const bar = (from, time, at, fill, told, opacity = 1) => picture.append(draw("rect", { x: left + (from / wall) * (edge - left), y: at, width: Math.max((time / wall) * (edge - left), 0.5), height: 9, style: `fill:${fill};opacity:${opacity}` }, draw("title", {}, told)));
   const share = (time) => `${((100 * time) / wall).toFixed(1)} %`;
-  if (groups.length) picture.append(label(2, y + 11, "Communication by group: beside operators, and exposed", "strong"));
+  if (groups.length) picture.append(label(2, y + 11, "Communication by group: exposed, and beside operators", "strong"));
   y += groups.length ? 16 : 0;
   for (const [name, busy, exposed] of groups) {
     bar(0, busy, y + 1, colour, `${name}: runs ${share(busy)} of the wall`, 0.35);
