@@ -18,6 +18,7 @@ from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, predicts
 from c3sim.models.collective import channels_of
+from c3sim.models.collective_counts import SHOTS
 from c3sim.models.groups import group_of, ranks_in, span_of
 from c3sim.models.hierarchy import CollectivePlan, collective_plan
 from c3sim.models.network import mirrored
@@ -94,7 +95,7 @@ class CollectiveKind(EngineKind[Collective]):
     ) -> Planned[Collective]:
         node, mask = scene.node, scene.mask(task.stream)
         plan, library = collective_plan(node, task), node.collective_library(task.backend)
-        placed["call_time"] = _call_time(task, scene)
+        placed["call_time"] = _call_time(task, scene, plan.algorithm)
         groups = library.channels.workgroups(plan.channels)
         size = usable_cluster(node.gpu, mask, groups, library.channels.cluster)
         return OnChannels(
@@ -160,12 +161,16 @@ class CollectiveKind(EngineKind[Collective]):
         return task
 
 
-def _call_time(task: Collective, scene: Scene) -> float:
-    """Seconds of the host thread for the call of a collective's library."""
+def _call_time(task: Collective, scene: Scene, algorithm: str = "") -> float:
+    """Seconds of the host thread for the call of a collective's library. A shot is a kernel that is
+    launched like any other: the library plans no channels for it.
+    """
     if task.launch_time is not None or not hosts_call(scene.workload.host):
         return task.launch_time or 0.0
     if scene.profile is not None:
         return scene.profile.collective_call(task.op, ranks_in(scene.node, task))
+    if algorithm in SHOTS:
+        return scene.node.host.launch_time
     library, warm = scene.node.collective_library(task.backend), scene.workload.host.launch
     own = library.loop_enqueue_time if warm == "looped" else None
     return library.enqueue_time if own is None else own

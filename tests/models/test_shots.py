@@ -6,6 +6,7 @@ import pytest
 
 from c3sim.models.collective_counts import COUNTS, shot_primitives
 from c3sim.simulation.simulate import simulate
+from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 H200 = load_hardware("h200-2").node
@@ -48,3 +49,22 @@ def test_a_flag_costs_each_step_once():
     for algorithm, steps in (("one_shot", 1), ("two_shot", 2)):
         more = wall("8 KiB", algorithm, node) - wall("8 KiB", algorithm)
         assert more == pytest.approx(steps * 1e-6, rel=0.02)
+
+
+def test_a_shot_has_the_hosts_launch_and_not_the_librarys_call():
+    """The calls of a loop bind it: 50 us each, whichever of the two is long."""
+    node = load_hardware("mi355x-8").node
+    rccl = node.collective_library("rccl").model_copy(update={"enqueue_time": 50e-6})
+    called = node.model_copy(update={"collective_libraries": {"rccl": rccl}})
+    host = node.host.model_copy(update={"launch_time": 50e-6})
+    launched = node.model_copy(update={"host": host})
+    shot, ring = {"algorithm": "one_shot"}, {"algorithm": "ring"}
+    assert looped(launched, shot) == pytest.approx(50e-6) == looped(called, ring)
+    assert looped(called, shot) == looped(node, shot) < 10e-6
+
+
+def looped(node: Node, how: dict[str, str]) -> float:
+    """Seconds of an all-reduce of 8 KiB in a loop of the host."""
+    reduce = {"kind": "collective", "op": "all_reduce", "size": "8 KiB", **how}
+    found = {"schema": 1, "name": "x", "tasks": {"reduce": reduce}, "host": {"launch": "looped"}}
+    return simulate(node, parse_workload(found)).end
