@@ -286,14 +286,14 @@ def figures_on(
 
     What computation alone leaves idle there is that on *node*: latencies, which rates do not move.
     """
-    if wall_only:
-        return lambda on: _figures(_measured(workload, on, strategy, sides="none").numbers)
-    own = _measured(workload, _chosen_on(node), strategy, sides="idle")
+    sides: Sides = "none" if wall_only else "idle"
+    own = _measured(workload, node if wall_only else _chosen_on(node), strategy, sides=sides)
 
     def figures(on: Node) -> dict[str, float]:
         if on is node:
             return _figures(own.numbers)
-        there = _measured(workload, _chosen_on(on), strategy, sides="idle", known=own.known)
+        on = on if wall_only else _chosen_on(on)
+        there = _measured(workload, on, strategy, sides=sides, known=own.known)
         return _figures(there.numbers)
 
     return figures
