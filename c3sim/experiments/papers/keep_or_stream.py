@@ -120,14 +120,17 @@ def row(kept: Kept, _: Study) -> Row:
 
 
 def reduce(asked: Asked, cases: Sequence[Kept], rows: list[Row]) -> Mapping[str, Any]:
-    """``rows`` and ``bands`` in one order; scenarios are named with strategy and inputs."""
+    """``rows``, and ``bands`` in their order, none where nothing is drawn; scenarios are named with
+    strategy and inputs.
+    """
     found, bands = [], []
     for case, walls in sorted(zip(cases, rows, strict=True), key=lambda each: each[0].place):
         for policy, of_policy in walls.items():
             gains = [1.0 - wall / base for wall, base in zip(of_policy, walls[NONE], strict=True)]
             name = Row(scenario=case.name, policy=policy)
             found.append(Row(name, wall_s=of_policy[0], gain=gains[0]))
-            bands.append(Row(name, **spread(gains)))
+            if gains[1:]:
+                bands.append(Row(name, **spread(gains)))
     return {"rows": found, "bands": bands}
 
 
@@ -137,14 +140,9 @@ def tables(found: StudyResult) -> list[Table | str]:
     lines = []
     for scenario, rows in grouped(found.rows, lambda row: row.scenario).items():
         if max(abs(row.gain) for row in rows if row.policy != SET_ASIDE) >= WORTH_TELLING:
-            ends = {row.policy: bands[scenario, row.policy] for row in rows[1:]}
-            cells = {
-                row.policy: f"{percent(row.gain)} [{percent(ends[row.policy].p5)} to"
-                f" {percent(ends[row.policy].p95)}]"
-                for row in rows[1:]
-            }
+            cells = {row.policy: _gain(row, bands.get((scenario, row.policy))) for row in rows[1:]}
             lines.append({"scenario": scenario, "gain": cells})
-    title = f"{found.title}: gain of wall time [5th to 95th percentile] (%)"
+    title = f"{found.title}: gain of wall time{' [5th to 95th percentile]' * bool(bands)} (%)"
     means = []
     for kind, rows in grouped(found.rows, lambda row: _parts(row.scenario)[1]).items():
         of_policy = grouped(rows, lambda row: row.policy)
@@ -161,6 +159,11 @@ def tables(found: StudyResult) -> list[Table | str]:
     ]
 
 
+def _gain(row: Row, band: Row | None) -> str:
+    ends = "" if band is None else f" [{percent(band.p5)} to {percent(band.p95)}]"
+    return f"{percent(row.gain)}{ends}"
+
+
 def _parts(scenario: str) -> tuple[str, str]:
     """Its case, whose name may have spaces, and its strategy and operands."""
     name, *kind = scenario.rsplit(" ", 2)
@@ -168,12 +171,16 @@ def _parts(scenario: str) -> tuple[str, str]:
 
 
 def panels(found: StudyResult) -> list[Panel]:
-    """The gain of each policy in every scenario, with its band."""
+    """The gain of each policy in every scenario: the median of its band, where there is one."""
     lines = []
-    for scenario, bands in grouped(found.bands, lambda band: band.scenario).items():
-        shown = {each.policy: each for each in bands if each.policy not in (NONE, SET_ASIDE)}
-        ends = {name: (each.p5, each.p95) for name, each in shown.items()}
+    known = {(band.scenario, band.policy): band for band in found.bands}
+    for scenario, rows in grouped(found.rows, lambda row: row.scenario).items():
+        names = [row.policy for row in rows if row.policy not in (NONE, SET_ASIDE)]
+        bands = {name: known[scenario, name] for name in names if known}
+        gains = {name: band.median for name, band in bands.items()}
+        gains = gains or {row.policy: row.gain for row in rows if row.policy in names}
+        ends = {name: (band.p5, band.p95) for name, band in bands.items()}
         place, kind = _parts(scenario)
-        lines.append({"place": place, "kind": kind, "gain": shown, "ends": ends})
-    title, how = "{kind} operands: gain of wall time", {"kind": "points", "bands": "ends.* %"}
-    return panels_by(title, lines, "place", "gain.*.median %", **how)
+        lines.append({"place": place, "kind": kind, "gain": gains, "ends": ends})
+    title, ends_of = "{kind} operands: gain of wall time", "ends.* %" * bool(known)
+    return panels_by(title, lines, "place", "gain.* %", kind="points", bands=ends_of)

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.experiments.papers.keep_or_stream import cases, panels, together
+from c3sim.experiments.papers.keep_or_stream import cases, panels, tables, together
 from c3sim.experiments.study import Asked, Options, run_study
 from c3sim.experiments.subjects.policies import NONE, TRIED, warm
 from c3sim.simulation.runs import run_once
@@ -29,6 +29,18 @@ def test_rows_are_gains_over_no_policy():
     for row in result.to_dict()["rows"]:
         assert set(row) == {"scenario", "policy", "wall_s", "gain"}
         assert row["gain"] == pytest.approx(1.0 - row["wall_s"] / walls[row["scenario"]])
+
+
+def test_without_draws_no_gain_has_an_interval():
+    result = run_study(ALONE, Options(band=False))
+    assert result.bands == []
+    first = tables(result)[0]
+    assert "percentile" not in first.title
+    shown = [text for line in first.rows for text in line["gain"].values()]
+    assert shown and not any("[" in text for text in shown)
+    gains = {each.policy: each.gain for each in result.rows if each.scenario.endswith("base cold")}
+    (base_cold,) = (each for each in panels(result) if each.title.startswith("base cold"))
+    assert all(values == [100 * gains[name]] for name, values in base_cold.series.items())
 
 
 def test_a_setting_in_a_scenarios_name_is_part_of_its_place():
