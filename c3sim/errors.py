@@ -4,6 +4,7 @@
     +-- InputError      something the user wrote is wrong: file, line, path, value, what is allowed
     +-- InputErrors     several of them, found in one pass
     +-- DeadlockError   a run that can never finish: which task waits for what
+    +-- WorkerError     a process that does a part of the work was ended, or made a mistake
 
 Each can be rebuilt from ``args`` (SimPy re-raises a failed process as ``type(exc)(*exc.args)``).
 """
@@ -18,6 +19,7 @@ __all__ = [
     "DeadlockError",
     "InputError",
     "InputErrors",
+    "WorkerError",
     "not_json",
     "reason_of",
     "short",
@@ -97,3 +99,28 @@ class DeadlockError(C3simError):
         return f"{place}deadlock: " + "; ".join(
             f"task {name!r} waits for {what}" for name, what in self.waiting.items()
         )
+
+
+class WorkerError(C3simError):
+    """A process that does a part of the work was ended, or made a mistake of its own."""
+
+    @classmethod
+    def of_ended(cls, code: int | None) -> WorkerError:
+        """Of one that ended with exit *code*, which is less than 0 where a signal did it."""
+        how = "ended" if code is None else f"ended with code {code}"
+        if code is not None and code < 0:
+            how = f"was ended by signal {-code}"
+        memory = ", as happens where memory is short" if code in (None, -9) else ""
+        what = f"a process that does a part of the work {how}{memory}"
+        return cls(f"c3sim: {what}; --jobs 1 needs none")
+
+    @classmethod
+    def of_mistake(cls, error: Exception) -> WorkerError:
+        """Of one in which *error* was raised by mistake."""
+        trace, where = error.__traceback__, ""
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            where = f" (in {code.co_qualname}, {code.co_filename.rpartition('/')[2]})"
+            trace = trace.tb_next
+        what = short(f"{type(error).__name__}: {error}", 120)
+        return cls(f"c3sim: a process that does a part of the work failed: {what}{where}")

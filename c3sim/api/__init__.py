@@ -208,7 +208,7 @@ def explain(
     *progress* hears of the runs behind it; left out, a notebook shows a bar for an iteration.
     *jobs*: processes for the runs of an iteration; None: as many as cores.
     """
-    from c3sim.experiments.jobs import copies
+    from c3sim.experiments.copying import copies
     from c3sim.experiments.kept import answered
     from c3sim.iterations.described import explain as explain_any
     from c3sim.iterations.limits import limits_of

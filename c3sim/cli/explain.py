@@ -67,7 +67,7 @@ def explain(
     from c3sim.api import prepare
     from c3sim.cli.progress import progress
     from c3sim.experiments.ahead import AheadOfEach
-    from c3sim.experiments.jobs import processes
+    from c3sim.experiments.copying import processes
     from c3sim.iterations.limits import results_behind
     from c3sim.output.tables.run import explain_table
     from c3sim.spec.iteration import Described
@@ -116,7 +116,7 @@ def _limits(
     plain: Workload, on: Node, watcher: Progress, jobs: int, *, strategy: str, full: bool
 ) -> dict[str, Limit]:
     """What binds each time of *plain*, of a step as an earlier command found it."""
-    from c3sim.experiments.jobs import copies
+    from c3sim.experiments.copying import copies
     from c3sim.experiments.kept import answered
     from c3sim.iterations.limits import limits_of
     from c3sim.spec.iteration import Described

@@ -5,7 +5,7 @@ the command line.
 
     axes, outputs, setup, plan, points   scenarios crossed with axes; one point reduced to a row
     cases, iterations, serving           the same as cases of a study
-    jobs                                 work in batches over processes: joblib with loky, or Dask
+    jobs, copying, starting              work in batches over processes: copies, loky, or Dask
     sweep, store, result_files           a folder of rows that survives a kill; Parquet
     bands, sensitivity, search           parameters within intervals, what matters, the best designs
     study, claims, papers                kinds of studies, and published figures beside ours

@@ -1,5 +1,5 @@
 """Work in batches over processes, by joblib: loky on this computer, Dask on a cluster; or, where
-much is known already and each item takes long, over copies of this process.
+much is known already, over copies of this process.
 
 Results come in the order in which batches are done. An interrupt is of the parent alone; processes
 of this computer end with the one that started them, however it ends.
@@ -7,27 +7,20 @@ of this computer end with the one that started them, however it ends.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cache, partial
-from multiprocessing import get_context, resource_tracker
-from time import perf_counter, sleep
+from functools import partial
+from time import perf_counter
 from typing import Any, Literal, TypeVar
 
-from c3sim.errors import InputError
+from c3sim.errors import InputError, WorkerError
 from c3sim.evaluation.effort import Effort
-from c3sim.evaluation.shares import Each
+from c3sim.experiments.copying import named, processes, with_copies
 from c3sim.experiments.kept import for_another, goes_on, kept_of
-
-_LOOK = 0.5  # seconds between looks at the parent
-_DEAL = 0.1  # seconds for loky to deal out first tasks; ended meanwhile, its thread prints a trace
+from c3sim.experiments.starting import begin, interrupts_wait
 
 
 def side_by_side(
@@ -40,109 +33,9 @@ def side_by_side(
     parallel: Any = Parallel(
         n_jobs=jobs, return_as=how, batch_size=1, initializer=begin, initargs=(os.getpid(),)
     )
-    with _interrupts_wait():
+    with interrupts_wait():
         outputs: Generator[Any, None, None] = parallel(tasks)
     return outputs
-
-
-def begin(parent: int) -> None:
-    """Begin a process: it leaves Ctrl-C to its *parent*, and ends with it."""
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with(parent)
-
-
-@cache
-def end_with(parent: int) -> None:
-    """End this process soon after *parent* has ended, even while it waits for work."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            sleep(_LOOK)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def processes(jobs: int | None, most: int = 8) -> int:
-    """*jobs*; left out: as many as cores, *most* at most; 1 where a process has no copies."""
-    if sys.platform != "linux" or multiprocessing.parent_process() is not None:
-        return 1
-    count = Workers(jobs=jobs or -1).count(2)
-    return count if jobs else min(count, most)
-
-
-def copies(jobs: int | None = None) -> Each:
-    """Function that goes through items as ``map`` does, in so many :func:`processes`, copies of
-    this one, which know all that it knows. For one item, or one process, it is ``map``.
-    """
-    count = processes(jobs)
-
-    def each(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        if min(count, len(items)) < 2:
-            yield from map(function, items)
-            return
-        _work.append((function, items, goes_on()))
-        try:
-            with _interrupts_wait():
-                pool = get_context("fork").Pool(min(count, len(items)), begin, (os.getpid(),))
-            with pool:
-                yield from pool.imap(_of_work, range(len(items)))
-        finally:
-            _work.pop()
-
-    return each
-
-
-_work: list[tuple[Callable[[Any], Any], Sequence[Any], str]] = []  # copies find it here
-
-
-def _of_work(number: int) -> Any:
-    function, items, resumes = _work[-1]
-    with for_another(resumes):
-        return function(items[number])
-
-
-@contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Within it Ctrl-C waits, and processes that it starts never see one."""
-    with _handler_waits(), _mask_of_processes():
-        yield
-
-
-@contextmanager
-def _handler_waits() -> Iterator[None]:
-    """Within it Ctrl-C is kept for its end. Any thread may be given the signal (BLAS has some),
-    whatever the mask of this one, but the handler is of the main thread.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if heard:
-            sleep(_DEAL)
-            signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def _mask_of_processes() -> Iterator[None]:
-    """Within it this thread masks Ctrl-C, and so do the processes that it starts, for good."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Its start would end the mask (until Python 3.13), so it is started before.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 Item = TypeVar("Item")
@@ -160,11 +53,13 @@ class Workers:
     """Workers that do the work: *jobs* processes (None: all cores, *most* of them at most, from
     *worth* items on; -1: all cores), at a Dask *scheduler*.
 
+    *copied*: where it can be, this process and copies of it, which know what it knows.
     *agree* is told what is ahead before work begins, and raises where that is too much. Raises
     InputError for a scheduler without Dask.
     """
 
     jobs: int | None = None
+    copied: bool = False
     backend: Backend = "loky"
     scheduler: str | None = None
     agree: Callable[[Effort], None] | None = None
@@ -214,14 +109,16 @@ def in_batches(
     it is a function of a module, or a partial of one.
     """
     jobs = workers.count(len(items))
+    if workers.copied and 1 < jobs == processes(jobs):
+        yield from _by_copies(work, items, jobs, together)
+        return
     largest = max(1, min(_LARGEST, len(items) // (jobs * _BATCHES)) // together) * together
     pace = Pace(together, largest, jobs)
     if jobs == 1 and workers.backend == "loky":
-        for batch in pace.batches(items):
-            output = work(batch)
-            pace.finished(len(batch))
-            yield output
+        yield from _here(work, items, pace)
         return
+    from concurrent.futures.process import BrokenProcessPool
+
     from joblib import delayed
 
     resumes = goes_on()
@@ -237,11 +134,32 @@ def in_batches(
                 yield output
             if pace.done < len(items):  # a scheduler that died may end them without an error
                 raise _lost("the scheduler", workers)
+        except BrokenProcessPool:
+            raise WorkerError.of_ended(None) from None
         finally:
             with warnings.catch_warnings():
                 # joblib warns of unfinished work; the caller of an interrupted run knows
                 warnings.simplefilter("ignore")
                 outputs.close()
+
+
+def _here(
+    work: Callable[[Sequence[Item]], Output], items: Sequence[Item], pace: Pace
+) -> Iterator[Output]:
+    for batch in pace.batches(items):
+        output = work(batch)
+        pace.finished(len(batch))
+        yield output
+
+
+def _by_copies(
+    work: Callable[[Sequence[Item]], Output], items: Sequence[Item], jobs: int, together: int
+) -> Generator[Output, None, None]:
+    def of(number: int) -> Output:
+        return work(items[number * together : (number + 1) * together])
+
+    with closing(with_copies(of, -(-len(items) // together), jobs)) as outputs:
+        yield from outputs
 
 
 def in_order(
@@ -326,7 +244,7 @@ class Pace:
 
 def _in_worker(work: Callable[[Any], Output], batch: Any, resumes: str = "") -> tuple[int, Output]:
     """The number of items, and *work* of them."""
-    with for_another(resumes):
+    with for_another(resumes), named():
         return len(batch), work(batch)
 
 

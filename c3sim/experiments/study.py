@@ -166,7 +166,7 @@ class Asked:
         """
         told, agree = self.options.progress, self.options.agree
         watcher = Ahead(None if counted else agree, told and partial(told, what))
-        workers = Workers(jobs=self.options.n_jobs, worth=worth)
+        workers = Workers(jobs=self.options.n_jobs, copied=True, worth=worth)
         return of_each(function, items, workers, watcher, together)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
+from time import sleep
 
 import pytest
 
-from c3sim.errors import InputError
-from c3sim.experiments.jobs import copies
+from c3sim.errors import InputError, WorkerError
+from c3sim.experiments.copying import copies
+from c3sim.experiments.jobs import Workers, of_each
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
@@ -16,10 +19,13 @@ def test_copies_know_what_this_process_knows_and_answer_in_order():
     known = {"here": os.getpid()}
 
     def work(number: int) -> tuple[int, int, bool]:
+        sleep(0.01)
         return number, known["here"], os.getpid() != known["here"]
 
     each = copies(2)
-    assert list(each(work, range(5))) == [(n, os.getpid(), True) for n in range(5)]
+    found = list(each(work, range(40)))
+    assert [each[:2] for each in found] == [(n, os.getpid()) for n in range(40)]
+    assert {each[2] for each in found} == {True, False}  # this process works too
     assert list(each(work, [7])) == [(7, os.getpid(), False)]  # one item stays here
     assert next(iter(copies(1)(work, range(2)))) == (0, os.getpid(), False)
 
@@ -31,3 +37,33 @@ def test_a_mistake_in_a_copy_is_raised_here():
 
     with pytest.raises(InputError, match=r"mine\.yaml:3: tasks\.a: item 0"):
         list(copies(2)(work, range(2)))
+
+
+def failing(parent: int, number: int) -> int:
+    """Work that ends every other process than *parent*, or has a mistake."""
+    sleep(0.01)
+    if number == 1 and os.getpid() != parent:
+        os._exit(3)
+    return number // (number - 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@pytest.mark.parametrize("copied", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([1] * 40, r"a process that does a part of the work ended.*; --jobs 1 needs none"),
+        ([2] * 4, r"failed: ZeroDivisionError: .*zero \(in failing, test_copies\.py\)"),
+    ],
+)
+def test_a_process_that_fails_is_told_in_one_line(items, said, copied):
+    with pytest.raises(WorkerError, match=said) as caught:
+        of_each(partial(failing, os.getpid()), items, Workers(jobs=2, copied=copied))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+def test_batches_of_copies_come_in_the_order_of_items():
+    said = []
+    found = of_each(str, range(9), Workers(jobs=2, copied=True), lambda *told: said.append(told))
+    assert found == [*"012345678"] and said[0] == (0, 9) and said[-1] == (9, 9)

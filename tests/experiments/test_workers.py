@@ -13,7 +13,7 @@ from signals import hear_interrupts
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
-from c3sim.experiments import jobs as module_of_jobs
+from c3sim.experiments import starting
 from c3sim.experiments import sweep as module
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
@@ -142,8 +142,8 @@ sys.exit(subprocess.call([sys.executable, "-c", sys.argv[1]]))
 """
 WORKER = """
 import os, time
-from c3sim.experiments import jobs
-jobs.begin(os.getppid())
+from c3sim.experiments import starting
+starting.begin(os.getppid())
 print("watching", flush=True)
 time.sleep(100)
 """
@@ -226,7 +226,7 @@ def test_processes_that_any_thread_starts_never_see_ctrl_c():
     """
 
     def seen():
-        with module_of_jobs._interrupts_wait():
+        with starting.interrupts_wait():
             said = subprocess.run([sys.executable, "-c", MASK], capture_output=True, text=True)
             return said.stdout.strip()
 
