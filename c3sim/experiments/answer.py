@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise, product
+from itertools import cycle, pairwise, product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +39,9 @@ from c3sim.experiments.draws import (
     of_condition,
     of_parameters,
     replay,
-    replay_in_turns,
+    replay_each,
 )
-from c3sim.experiments.facts import Screened, Values, conditioned, excluding, screen
+from c3sim.experiments.facts import Screened, Values, conditioned, excluding, screen, screened_by
 from c3sim.experiments.lost import points_lost
 from c3sim.experiments.pairs import other_means
 from c3sim.experiments.reruns import (
@@ -213,9 +213,9 @@ def answer_of(asked: Asked, cases: Sequence[Case], found: Sequence[Outcomes]) ->
     prior = draws_of(of.parameters, of.known, count, band.seed)
     facts = _facts(asked, band, of, cases)
     agreeing = _agreeing(asked, facts, of, cases, count)
-    replayed = replay_in_turns(of.reruns, [*prior, *agreeing], asked, what="draws")
+    replayed, shifts = _replayed(of, prior, agreeing, asked)
     tables = _tables(asked, of.names, cases)
-    of_prior, of_agreeing = _sums(of, replayed, len(prior), tables)
+    of_prior, of_agreeing = (Sums(of.own, each, tables) for each in shifts)
     sums = of_agreeing if agreeing else of_prior
     changes = _changes(asked, of, cases, facts, sums)
     said = study.published
@@ -257,14 +257,15 @@ def _bands(
 
 @dataclass(frozen=True, kw_only=True)
 class _Facts:
-    """Draws *screened* by isolated facts, the *rows* at which they lie, and what the facts are as
-    run (*usual*).
+    """The verdict on those *screened* of so many *draws*, the *rows* at which they lie, and the
+    facts as run (*usual*).
     """
 
     screened: Screened
     rows: list[Any]
     drawing: Drawing
     usual: Values
+    draws: int
 
 
 def _facts(asked: Asked, band: Band, of: Subject, cases: Sequence[Case]) -> _Facts | None:
@@ -274,14 +275,11 @@ def _facts(asked: Asked, band: Band, of: Subject, cases: Sequence[Case]) -> _Fac
     drawing = Drawing(of.parameters, of.known)
     rows = list(drawing.rows(band.screened, band.seed + 1))
     draws = [drawing.at(row) for row in rows]
-    usual, *values = screen(band.facts, cases, [Draw(), *draws], asked)
-    good = [number for number, each in enumerate(values) if each]
-    if not good:
+    usual, screened, numbers = screened_by(band.facts, cases, draws, asked)
+    if screened is None:
         return None
-    screened = Screened(band.facts, [draws[n] for n in good], [values[n] for n in good])
-    return _Facts(
-        screened=screened, rows=[rows[number] for number in good], drawing=drawing, usual=usual
-    )
+    rows = [rows[number] for number in numbers]
+    return _Facts(screened=screened, rows=rows, drawing=drawing, usual=usual, draws=len(draws))
 
 
 def _agreeing(
@@ -297,20 +295,29 @@ def _screening(facts: _Facts | None, agreeing: Sequence[Draw]) -> dict[str, Any]
     if facts is None:
         return {}
     return {
-        "screened": len(facts.screened.draws),
+        "screened": facts.draws,
+        "whole": facts.screened.first,
         "effective": facts.screened.effective(),
         "conditioned": len(agreeing),
         "distinct": len({each.settings for each in agreeing}),
     }
 
 
-def _sums(
-    of: Subject, replayed: Sequence[Measured], prior: int, tables: Mapping[str, Sequence[float]]
-) -> tuple[Sums, Sums]:
-    """Sums of the first draws, so many as *prior*, and of the others."""
-    shifts = shifts_of(of, replayed)
-    first, others = chain(*shifts[:prior]), chain(*shifts[prior:])
-    return Sums(of.own, [*first], tables), Sums(of.own, [*others], tables)
+def _replayed(
+    of: Subject, prior: Sequence[Draw], agreeing: Sequence[Draw], asked: Asked
+) -> tuple[list[Measured], list[list[Fractions]]]:
+    """What all draws give, and what those of each kind change; every draw has other pairs, or
+    operations, than the one before. Where some agree with facts, the others say how far the answer
+    would be known without, for which half of the pairs are enough.
+    """
+    parts = [*of.turns, *of.halves]
+    turns, halves = range(len(of.turns)), range(len(of.turns), len(parts))
+    numbered = [*zip(cycle(halves if agreeing else turns), prior, strict=False)]
+    numbered += zip(cycle(turns), agreeing, strict=False)
+    replayed = replay_each([part.reruns for part in parts], numbered, asked, what="draws")
+    used = [parts[number] for number, _ in numbered]
+    kinds = slice(len(prior)), slice(len(prior), None)
+    return replayed, [shifts_of(used[kind], replayed[kind]) for kind in kinds]
 
 
 def _changes(

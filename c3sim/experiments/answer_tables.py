@@ -155,10 +155,8 @@ def _facts_table(answer: Row) -> Table:
         )
     columns = ["fact as isolated fact", "published > as published", "error %0", "usual > as here"]
     drawn = answer.drawn
-    note = (
-        f"excluded: share of {drawn.screened} draws more than two errors away; all facts together"
-    )
-    note += f" leave what {drawn.effective:.0f} draws of one weight tell"
+    note = f"excluded: share of {drawn.whole} draws more than two errors away; all facts together"
+    note += f" leave of {drawn.screened} what {drawn.effective:.0f} draws of one weight tell"
     missed = [each.fact for each in answer.facts if not each.weighs]
     if missed:
         note += f"\nno draw comes near, so it weighs nothing: {'; '.join(missed)}"

@@ -196,24 +196,22 @@ def replay(
     reruns: Sequence[Rerun], draws: Sequence[Draw], asked: Asked, *, what: str
 ) -> list[Measured]:
     """The means over *reruns* of each draw, in order."""
-    return replay_in_turns([reruns], draws, asked, what=what)
+    return replay_each([reruns], [(0, draw) for draw in draws], asked, what=what)
 
 
-def replay_in_turns(
-    turns: Sequence[Sequence[Rerun]], draws: Sequence[Draw], asked: Asked, *, what: str
+def replay_each(
+    parts: Sequence[Sequence[Rerun]], draws: Sequence[tuple[int, Draw]], asked: Asked, *, what: str
 ) -> list[Measured]:
-    """The means of each draw, in order: of the first one over the reruns of the first of *turns*,
-    of the next one over those of the next, round and round.
-    """
-    runs = max(sum(len(each.strategies) for each in reruns) for reruns in turns)
+    """The means of each draw, in order, over the reruns of that of *parts* whose number it has."""
+    runs = max(sum(len(each.strategies) for each in reruns) for reruns in parts)
     worth = -(-WORTH_IT // max(runs, 1))
-    work = partial(_in_turn, tuple(tuple(reruns) for reruns in turns))
-    return asked.each(work, [*enumerate(draws)], what=what, worth=worth)
+    work = partial(_of_part, tuple(tuple(reruns) for reruns in parts))
+    return asked.each(work, draws, what=what, worth=worth)
 
 
-def _in_turn(turns: Sequence[Sequence[Rerun]], numbered: tuple[int, Draw]) -> Measured:
+def _of_part(parts: tuple[tuple[Rerun, ...], ...], numbered: tuple[int, Draw]) -> Measured:
     number, draw = numbered
-    return _means(turns[number % len(turns)], draw)
+    return _means(parts[number], draw)
 
 
 def _means(reruns: Sequence[Rerun], draw: Draw) -> Measured:

@@ -21,7 +21,7 @@ one figure) and the stated relative error e_j, one standard deviation,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from math import exp, inf, log
 from statistics import fmean
@@ -89,6 +89,57 @@ def screen(
     return asked.each(work, draws, what="isolated facts", worth=4)
 
 
+#: So many draws are asked about every fact, and tell what share each fact excludes.
+WHOLE = 24
+#: Other draws are asked until they have less than e^-FAR of the weight of the best of these.
+FAR = 8.0
+
+
+def screened_by(
+    facts: Sequence[Fact], cases: Sequence[Case], draws: Sequence[Draw], asked: Asked
+) -> tuple[Values, Screened | None, list[int]]:
+    """The value of each of *facts* as run; the verdict on those of *draws* that may weigh anything,
+    None where none runs; and their numbers.
+    """
+    usual, *values = screen(facts, cases, [Draw(), *draws[:WHOLE]], asked)
+    good = [number for number, each in enumerate(values) if each]
+    if not good:
+        return usual, None, []
+    first = Screened(facts, [draws[n] for n in good], [values[n] for n in good])
+    of_name, least = {case.scenario: case for case in cases}, max(first.exponents()) - FAR
+    work = partial(_values_above, tuple(facts), of_name, frozenset(first.used), least)
+    values += asked.each(work, draws[WHOLE:], what="isolated facts", worth=4)
+    kept = [number for number, each in enumerate(values) if each]
+    all_of = [draws[n] for n in kept], [values[n] for n in kept]
+    return usual, Screened(facts, *all_of, first=len(good)), kept
+
+
+def _values_above(
+    facts: Sequence[Fact], cases: Mapping[str, Case], counted: Set[int], least: float, draw: Draw
+) -> Values:
+    """The value of each fact; none once the logarithm of the weight, by facts of the numbers
+    *counted*, is below *least*.
+    """
+    nodes, exponent, found = Nodes(), 0.0, {}
+    with draw.runs():
+        try:
+            for index in _by_runs(facts):
+                found[index] = _value(facts[index], cases, draw.settings, nodes)
+                if index in counted:
+                    exponent -= 0.5 * distance(facts[index], found[index]) ** 2
+                if exponent < least:
+                    return ()
+        except InputError:
+            return ()
+    return [found[index] for index in range(len(facts))]
+
+
+def _by_runs(facts: Sequence[Fact]) -> list[int]:
+    """Numbers of *facts*, those of the fewest runs first."""
+    runs = [max(len(fact.scenarios), 1) * (1 if fact.ratio is None else 2) for fact in facts]
+    return sorted(range(len(facts)), key=runs.__getitem__)
+
+
 def _values(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> Values:
     with draw.runs():
         try:
@@ -98,29 +149,44 @@ def _values(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw) -> Val
 
 
 class Screened:
-    """The verdict of isolated facts on *draws*, whose *values* were found by :func:`screen`."""
+    """The verdict of isolated facts on *draws*, whose *values* were found by :func:`screen`. The
+    *first* of them (None: all) are there whatever facts say of them.
+    """
 
     def __init__(
-        self, facts: Sequence[Fact], draws: Sequence[Draw], values: Sequence[Values]
+        self,
+        facts: Sequence[Fact],
+        draws: Sequence[Draw],
+        values: Sequence[Values],
+        first: int | None = None,
     ) -> None:
-        self.facts, self.draws, self.values = facts, draws, values
+        self.facts, self.draws, self.values, self.first = facts, draws, values, first
         self._far = [
             [distance(fact, value) for fact, value in zip(facts, each, strict=True)]
             for each in self.values
         ]
 
     def excluded_share(self, index: int) -> float:
-        """Share of the draws that fact number *index* alone excludes."""
-        return fmean(abs(far[index]) > EXCLUDED for far in self._far)
+        """Share of the first draws that fact number *index* alone excludes."""
+        return fmean(abs(far[index]) > EXCLUDED for far in self._far[: self.first])
 
     def weighs(self, index: int) -> bool:
         """False for a fact that no draw comes near."""
-        return self.excluded_share(index) < 1.0
+        return any(abs(far[index]) <= EXCLUDED for far in self._far)
+
+    @property
+    def used(self) -> list[int]:
+        """Numbers of the facts that weigh."""
+        return [index for index in range(len(self.facts)) if self.weighs(index)]
+
+    def exponents(self) -> list[float]:
+        """Logarithm of the weight of each draw, up to a constant."""
+        used = self.used
+        return [-0.5 * sum(far[index] ** 2 for index in used) for far in self._far]
 
     def weights(self) -> list[float]:
         """The weight of each draw; their sum is 1."""
-        used = [index for index in range(len(self.facts)) if self.weighs(index)]
-        exponents = [-0.5 * sum(far[index] ** 2 for index in used) for far in self._far]
+        exponents = self.exponents()
         most = max(exponents)
         raw = [exp(each - most) for each in exponents]
         return [each / sum(raw) for each in raw]
@@ -156,7 +222,7 @@ class Screened:
                     error=fact.error,
                     unit="s" if fact.ratio is None else "1",
                     usual=usual[index] if usual else None,
-                    drawn=[min(column), max(column)],
+                    drawn=[min(column[: self.first]), max(column[: self.first])],
                     conditioned=sum(weight * value for weight, value in pairs),
                     excluded_share=self.excluded_share(index),
                     weighs=self.weighs(index),
@@ -180,7 +246,7 @@ def conditioned(
     asked: Asked,
 ) -> list[Draw]:
     """*count* draws by weight, from those *screened*, which lie at *rows*, and moved."""
-    used = [index for index in range(len(screened.facts)) if screened.weighs(index)]
+    used = screened.used
     facts = tuple(screened.facts[index] for index in used)
     starts = [
         (place, rows[number], _exponent(facts, [screened.values[number][index] for index in used]))
@@ -220,9 +286,9 @@ def _reached(facts: Sequence[Fact], cases: Mapping[str, Case], draw: Draw, least
     nodes, exponent = Nodes(), 0.0
     with draw.runs():
         try:
-            for fact in facts:
-                value = _value(fact, cases, draw.settings, nodes)
-                exponent -= 0.5 * distance(fact, value) ** 2
+            for index in _by_runs(facts):
+                value = _value(facts[index], cases, draw.settings, nodes)
+                exponent -= 0.5 * distance(facts[index], value) ** 2
                 if exponent < least:
                     break
             return exponent

@@ -30,6 +30,7 @@ from c3sim.simulation.runs import isolated
 MARGIN = 1.15
 TABLES = 300
 SEED = 20241218
+EVERY = 2  # of so many pairs a half has one
 CHOICE = 2  # keeps the runs few
 Stratum = tuple[bool, str]  # memory-bound, class
 Pair = tuple[int, int, int, float]  # m, n, k, bytes
@@ -84,6 +85,20 @@ def in_turns(cases: Sequence[Case]) -> list[list[Case]]:
     return [
         [of[(place + turn) % len(of)] for place, of in enumerate(pairs)]
         for turn in range(max(map(len, pairs), default=1))
+    ]
+
+
+def halves_of(turns: Sequence[Sequence[Case]]) -> list[list[Case]]:
+    """Of the parts *turns* every EVERYth pair, the next one under the next operation: from each of
+    the first pairs and each operation on. All of them together have each case once.
+    """
+    return [
+        [
+            turns[(turn + number) % len(turns)][place]
+            for number, place in enumerate(range(first, len(turns[0]), EVERY))
+        ]
+        for turn in range(len(turns))
+        for first in range(min(EVERY, len(turns[0])))
     ]
 
 

@@ -1,27 +1,25 @@
 """The cases that draws of a study's answer rerun, and their usual means.
 
-A draw reruns every pair of GEMM and size under one of its operations, the next draw under the next:
-:func:`c3sim.experiments.pairs.in_turns`. One thing alone is tried in every second pair.
+A draw reruns every pair of GEMM and size under one of its operations, the next draw under the next
+(:func:`c3sim.experiments.pairs.in_turns`). One thing alone is tried in every second pair. So are
+draws that no fact has weighed, where others have been; the next one takes the other pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from statistics import fmean
 
 from c3sim.evaluation.strategies.rewrites import is_memory_bound
 from c3sim.experiments.bands import Parameter, parameters_of
 from c3sim.experiments.cases import Case, collective_of, gemm_of
 from c3sim.experiments.draws import Condition, Fractions, Measured, Rerun, conditions, difference
-from c3sim.experiments.pairs import in_turns
+from c3sim.experiments.pairs import halves_of, in_turns
 from c3sim.experiments.study import Asked, Row, grouped
 from c3sim.spec.reading.loading import LoadedNode
 from c3sim.spec.reading.paths import canonical
 from c3sim.spec.study import Band
-
-EVERY = 2  # of so many pairs one shows what one thing alone does
 
 Outcomes = Mapping[str, Row]  # of a case, by strategy
 
@@ -38,22 +36,22 @@ class Part:
 @dataclass(frozen=True, kw_only=True)
 class Subject:
     """The subject of draws: the *names* of the strategies, their *own* means, the cases that draws
-    may rerun with their outcomes (*kept*), the parts that draws rerun in *turns*, and *some* of
-    them, in which one thing alone is tried.
+    may rerun with their outcomes (*kept*), the parts that draws rerun in *turns*, and *halves* of
+    these.
     """
 
     names: list[str]
     own: Fractions
     kept: list[tuple[Case, Row]]
     turns: list[Part]
-    some: Part
+    halves: list[Part]
     parameters: tuple[Parameter, ...]
     known: list[list[Condition]]
 
     @property
-    def reruns(self) -> list[list[Rerun]]:
-        """Those of each turn."""
-        return [turn.reruns for turn in self.turns]
+    def some(self) -> Part:
+        """Those in which one thing alone is tried."""
+        return self.halves[0]
 
     @property
     def single(self) -> list[Condition]:
@@ -86,24 +84,18 @@ def subject_of(
         own=own,
         kept=[*outcomes.values()],
         turns=[part(turn) for turn in turns],
-        some=part(_every(turns)),
+        halves=[part(half) for half in halves_of(turns)],
         parameters=_parameters(asked, cases) if study.band is not None else (),
         known=_conditions(band, cases),
     )
 
 
-def _every(turns: Sequence[Sequence[Case]]) -> list[Case]:
-    """Every second pair, the next one under the next operation."""
-    places = range(0, len(turns[0]), EVERY)
-    return [turns[number % len(turns)][place] for number, place in enumerate(places)]
-
-
-def shifts_of(of: Subject, replayed: Sequence[Measured]) -> list[list[Fractions]]:
-    """Of each draw, by each yardstick, what it changes."""
-    turns = cycle(of.turns)
+def shifts_of(parts: Sequence[Part], replayed: Sequence[Measured]) -> list[Fractions]:
+    """What each draw changes, by each yardstick; of *parts*, those that each draw reran."""
     return [
-        [difference(means, turn.usual) for means in measured]
-        for measured, turn in zip(replayed, turns, strict=False)
+        difference(means, part.usual)
+        for part, measured in zip(parts, replayed, strict=True)
+        for means in measured
     ]
 
 

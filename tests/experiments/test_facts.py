@@ -7,7 +7,17 @@ import pytest
 from c3sim.experiments.bands import parameters_of
 from c3sim.experiments.cases import workload_cases
 from c3sim.experiments.draws import Draw, Drawing
-from c3sim.experiments.facts import Screened, conditioned, distance, excluding, screen, values_of
+from c3sim.experiments.facts import (
+    FAR,
+    WHOLE,
+    Screened,
+    conditioned,
+    distance,
+    excluding,
+    screen,
+    screened_by,
+    values_of,
+)
 from c3sim.experiments.study import Asked, Options, run_study
 from c3sim.spec.reading.loading import LoadedStudy, load_hardware
 from c3sim.spec.study import Band, Fact, Scenario, Study
@@ -130,6 +140,26 @@ def test_draws_that_agree_have_no_long_latency():
     drawn = [draw.settings[0][1] for draw in draws]
     assert max(drawn) > 1.8e-6 > 1.4e-6 > max(draw.settings[0][1] for draw in agreeing)
     assert agreeing == conditioned(screened, rows, drawing, CASES, 4, ASKED)
+
+
+def test_draws_far_from_facts_are_asked_no_further():
+    """Behind the first WHOLE, those that are left out weigh less than e^-8 of the best; all others
+    have the values and, but for that, the weights that they have when all are asked everything.
+    """
+    drawing = _drawing("links.latency")
+    draws = [drawing.at(row) for row in drawing.rows(WHOLE + 16, 1)]
+    facts = [GATHER, GATHER.model_copy(update={"time": 1.0})]  # which nothing comes near
+    every = Screened(facts, draws, screen(facts, CASES, draws, ASKED))
+    usual, some, kept = screened_by(facts, CASES, draws, ASKED)
+    assert some is not None and usual == screen(facts, CASES, [Draw()], ASKED)[0]
+    assert set(range(WHOLE)) <= set(kept) and WHOLE < len(kept) < len(draws)
+    weights, most = every.weights(), max(every.weights())
+    left_out = set(range(len(draws))) - set(kept)
+    assert all(weights[number] < math.exp(-FAR) * most for number in left_out)
+    assert some.weights() == pytest.approx([weights[n] for n in kept], rel=0.01, abs=1e-9)
+    assert [list(each) for each in some.values] == [list(every.values[n]) for n in kept]
+    first = Screened(facts, draws[:WHOLE], every.values[:WHOLE])
+    assert some.excluded_share(0) == first.excluded_share(0)
 
 
 def test_one_more_parameter_to_draw_moves_no_other():

@@ -17,9 +17,9 @@ from c3sim.experiments.draws import (
     largest,
     means_of,
     of_parameters,
-    replay_in_turns,
+    replay_each,
 )
-from c3sim.experiments.pairs import in_turns
+from c3sim.experiments.pairs import halves_of, in_turns
 from c3sim.experiments.papers.c3 import claims
 from c3sim.experiments.study import Asked, Options, Row, StudyResult, run_study
 from c3sim.spec.reading.loading import LoadedStudy, load_hardware, load_study
@@ -205,6 +205,9 @@ def test_draws_rerun_each_pair_under_its_operations_in_turns():
         assert {name.split(" ")[0] for name in part} == {"all_gather", "all_to_all"}
         assert {name[-6:] for name in part} == {"32 MiB", "64 MiB"}
     assert in_turns(cases[:2]) == [[cases[1], cases[0]]]  # the longer collective comes first
+    halves = halves_of(in_turns(cases))
+    assert sorted(case.name for (case,) in halves) == sorted(case.name for case in cases)
+    assert len({case.name[-6:] for (case,) in halves[:2]}) == 2  # the next draw has the other pair
 
 
 # Runs
@@ -223,10 +226,12 @@ def test_one_thread_that_submits_all_copies_slows_copies_only(rerun):
     assert single["conccl"] < usual["conccl"]
 
 
-def test_each_draw_is_measured_over_the_next_part(rerun):
+def test_each_draw_is_measured_over_its_part(rerun):
     """Two parts, known by their strategies: three draws meet the first, the second, the first."""
     other = Rerun(case=rerun.case, strategies={"base": "base"})
-    found = replay_in_turns([[rerun], [other]], [Draw()] * 3, ASKED, what="draws")
+    found = replay_each(
+        [[rerun], [other]], [(0, Draw()), (1, Draw()), (0, Draw())], ASKED, what="draws"
+    )
     both, base = {"base", "conccl"}, {"base"}
     assert [set(means) for (means,) in found] == [both, base, both]
 
