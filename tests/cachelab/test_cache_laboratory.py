@@ -470,13 +470,12 @@ def test_a_stream_s_rows_are_those_of_its_going_on():
     """Copies of 16 times the cache hit their rows as the reference does; those of twice the cache,
     of which half evicts nothing, do not.
     """
-    machine = replace(MANY, l2=Level(1024, 4), shared=262144.0)
+    machine = replace(MANY, l2=Level(512, 4), shared=131072.0)
     _, copying = row_hits_of_streams(machine)
     hits = [
         Laboratory(program_of(each), machine).counts("cache_rw").row_hits
-        for each in (application("activation", n=1, c=1, h=1, w=w) for w in (1 << 19, 1 << 16))
+        for each in (application("activation", n=1, c=1, h=1, w=w) for w in (1 << 18, 1 << 15))
     ]
-    print(copying, hits)
     assert copying == pytest.approx(hits[0], abs=0.05)
     assert abs(hits[1] - copying) > 0.05
 
