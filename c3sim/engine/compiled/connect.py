@@ -1,8 +1,6 @@
 """Rows of the table come and go, and connected sets are found: loops for numba to compile.
 
-They do what :mod:`c3sim.engine.progress` does, and are tested against it. (numba keeps what it has
-compiled until the file of the function changes, and looks at no other file: remove ``__pycache__``
-after a change in ``table``, ``heaps``, ``connect`` or ``fill``.)
+They do what :mod:`c3sim.engine.progress` does, and are tested against it.
 
 Which flows keep their rates
 ----------------------------

@@ -1,7 +1,7 @@
 """Rates and ends of a connected set of rows: loops for numba to compile.
 
 They do what :mod:`c3sim.engine.sharing` does, which explains it, and are tested against it. Which
-flows rise at all, and when numba compiles anew: :mod:`c3sim.engine.compiled.connect`.
+flows rise at all: :mod:`c3sim.engine.compiled.connect`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -96,19 +99,39 @@ def enlarged(table: Table, rows: int, width: int, capacities: int) -> tuple[Arra
 def compiled(function: Function, **options: Any) -> Function:
     """*function* compiled by numba; unchanged where numba is not installed (slow, but right).
 
-    Nothing compiled here allocates, so references to arrays are not counted.
+    Nothing compiled here allocates, so references to arrays are not counted. What has been compiled
+    is kept beside the file until any of the :func:`sources` changes.
     """
     try:
         import numba
     except ImportError:
         return function
-    options |= {"cache": True, "error_model": "numpy", "_nrt": False}
-    return cast(Function, numba.njit(**options)(function))
+    options = {"cache": True, "error_model": "numpy", "_nrt": False, **options}
+    found = numba.njit(**options)(function)
+    if options["cache"] and found is not function:  # numba looks at the function's own file alone
+        kept = vars(vars(found)["_cache"])["_cache_file"]
+        vars(kept)["_source_stamp"] = sources(function.__code__.co_filename)
+    return cast(Function, found)
+
+
+@cache
+def sources(file: str) -> str:
+    """Digest of the files that a function of *file* may be compiled from: those of its folder and
+    of this one.
+    """
+    folders = sorted({Path(file).resolve().parent, Path(__file__).resolve().parent})
+    files = (each for folder in folders for each in sorted(folder.glob("*.py")))
+    return sha256(b"".join(each.name.encode() + each.read_bytes() for each in files)).hexdigest()
 
 
 def inline(function: Function) -> Function:
     """The same for a short function: it becomes part of those that call it."""
-    return compiled(function, inline="always")
+    return compiled(function, inline="always", cache=False)
+
+
+def inner(function: Function) -> Function:
+    """The same for a function that only compiled ones call: Python cannot."""
+    return compiled(function, cache=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 compiled_views = compiled(views)
