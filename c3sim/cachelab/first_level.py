@@ -44,23 +44,23 @@ def way_of_l1(
     p: Settings, s: State, unit: int, index: int, line: int, now: float
 ) -> tuple[int, float]:
     """A way of a set of L1 for a line that misses, and when; NONE: it takes none."""
-    way = free_way(s.l1, index, now)
+    way = free_way(s.l1, s.l1_ready, index, now)
     if way == NONE and not p.policy & NO_WAIT:
-        until = earliest(s.l1, index)
+        until = earliest(s.l1_ready, index)
         free = s.channel[FREE, channel_of(p, line)]
         s.counts[UNIT_IDLE] += max(0.0, until - max(now, free))
         s.unit[unit] = max(s.unit[unit], until)
-        return free_way(s.l1, index, until), until
+        return free_way(s.l1, s.l1_ready, index, until), until
     return way, now
 
 
 @inline
-def in_l1(s: State, index: int, way: int, mask: int) -> int:
+def in_l1(p: Settings, s: State, index: int, way: int, mask: int) -> int:
     """The sectors of *mask* that a line of L1, which is used again, lacks; it has them from now
     on.
     """
     s.l1[index, USED, way] = s.counts[STAMP]
-    learn(s, 0, int(s.l1[index, CODE, way]), True)
+    learn(p, s, 0, int(s.l1[index, CODE, way]), True)
     s.l1[index, CODE, way] = NONE
     there = int(s.l1[index, THERE, way])
     s.l1[index, THERE, way] = there | mask
@@ -104,11 +104,11 @@ def access(
     if not store and p.policy & L1:
         index = unit * p.l1_sets + set_of(p, p.l1_sets, line, p.classes)
         way = find(s.l1, index, line)
-        lacking = in_l1(s, index, way, mask) if way != NONE else mask
+        lacking = in_l1(p, s, index, way, mask) if way != NONE else mask
         s.counts[SECTORS] = many_of(lacking)
         s.counts[L1_HITS] += asked - s.counts[SECTORS]
         if way != NONE:
-            there = max(now + p.l1_latency, s.l1[index, READY, way])
+            there = max(now + p.l1_latency, s.l1_ready[index, way])
             if not lacking:
                 return float(there)
         elif trusted(p, s, 0, code, line):
@@ -119,10 +119,10 @@ def access(
     done = max(there, from_l2(p, s, unit, line, code, lacking, now))
     if way != NONE and there == 0.0:
         if s.l1[index, LINE, way] != NONE:
-            learn(s, 0, int(s.l1[index, CODE, way]), False)
+            learn(p, s, 0, int(s.l1[index, CODE, way]), False)
         s.l1[index, LINE, way], s.l1[index, CODE, way] = line, code
         s.l1[index, THERE, way] = mask
         s.l1[index, USED, way] = s.counts[STAMP]
     if way != NONE:
-        s.l1[index, READY, way] = done
+        s.l1_ready[index, way] = done
     return float(done)

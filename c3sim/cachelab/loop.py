@@ -34,6 +34,7 @@ from c3sim.cachelab.state import (
     LEFT_WRITTEN,
     LINE,
     MOVED,
+    NEVER_USED,
     NEXT,
     NO_WAIT,
     NONE,
@@ -42,7 +43,6 @@ from c3sim.cachelab.state import (
     QUEUED,
     READ_ROWS,
     READS,
-    READY,
     READY_OF_ROW,
     RECENT,
     RINSE,
@@ -66,43 +66,45 @@ from c3sim.cachelab.state import (
     State,
     channel_of,
     home_of,
+    line_of,
     place_of,
     set_of,
 )
 from c3sim.cachelab.stream import Array
-from c3sim.engine.compiled.table import compiled, inline
+from c3sim.engine.compiled.table import inline, inner
 
 
-@compiled
+@inner
 def find(cache: Array, index: int, line: int) -> int:
     """Way of a set of *cache* that has *line*."""
-    for way in range(cache.shape[2]):
-        if cache[index, LINE, way] == line:
+    lines = cache[index, LINE]
+    for way in range(len(lines)):
+        if lines[way] == line:
             return way
     return NONE
 
 
-@compiled
-def free_way(cache: Array, index: int, now: float) -> int:
+@inner
+def free_way(cache: Array, ready: Array, index: int, now: float) -> int:
     """The way to replace: empty, or the one used longest ago of which no miss is under way; NONE:
     there is none.
     """
-    best = NONE
-    for way in range(cache.shape[2]):
-        if cache[index, LINE, way] == NONE:
+    lines, used = cache[index, LINE], cache[index, USED]
+    best, least = NONE, NEVER_USED
+    for way in range(len(lines)):
+        if lines[way] == NONE:
             return way
-        fresh = best == NONE or cache[index, USED, way] < cache[index, USED, best]
-        if cache[index, READY, way] <= now and fresh:
-            best = way
+        if used[way] < least and ready[index, way] <= now:
+            best, least = way, used[way]
     return best
 
 
-@compiled
-def earliest(cache: Array, index: int) -> float:
+@inner
+def earliest(ready: Array, index: int) -> float:
     """End of the first miss under way of a set."""
-    least = cache[index, READY, 0]
-    for way in range(1, cache.shape[2]):
-        least = min(least, cache[index, READY, way])
+    least = ready[index, 0]
+    for way in range(1, ready.shape[1]):
+        least = min(least, ready[index, way])
     return float(least)
 
 
@@ -113,7 +115,7 @@ def open_row(p: Settings, s: State, channel: int, place: int, now: float) -> tup
     bank = (row + row // p.row_banks) % p.row_banks
     for recent in range(RECENT):
         if s.rows[ROW, channel, bank, recent] == row:
-            last = recent == (s.row_banks[NEXT, channel, bank] + RECENT - 1) % RECENT
+            last = recent == (int(s.row_banks[NEXT, channel, bank]) + RECENT - 1) % RECENT
             if last or s.rows[READY_OF_ROW, channel, bank, recent] >= now:
                 return True, max(now, s.rows[READY_OF_ROW, channel, bank, recent])
     ready = max(now, s.row_banks[FREE, channel, bank]) + p.row_cycles
@@ -124,7 +126,7 @@ def open_row(p: Settings, s: State, channel: int, place: int, now: float) -> tup
     return False, ready
 
 
-@compiled
+@inner
 def drain(p: Settings, s: State, channel: int, now: float) -> None:
     """The gathered writes of *channel* leave, row by row."""
     gathered, many = s.gathered[channel], int(s.channel[GATHERING, channel])
@@ -144,7 +146,7 @@ def drain(p: Settings, s: State, channel: int, now: float) -> None:
     s.channel[GATHERING, channel] = 0
 
 
-@compiled
+@inner
 def to_memory(p: Settings, s: State, line: int, now: float) -> float:
     """Time at which a channel takes a line that is written: it is at most WRITES lines behind."""
     channel = channel_of(p, line)
@@ -177,12 +179,12 @@ def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
         found = way != NONE
         begin = now
         if not found:
-            way = free_way(s.side, index, now)
+            way = free_way(s.side, s.side_ready, index, now)
             s.counts[SIDE_FILLED] += 1
             if s.side[index, LINE, way] != NONE:
                 s.counts[SIDE_LEFT] += 1
                 if s.side[index, WRITTEN, way]:
-                    begin = to_memory(p, s, int(s.side[index, LINE, way]), now)
+                    begin = to_memory(p, s, line_of(s.side, index, way), now)
             s.side[index, LINE, way], s.side[index, WRITTEN, way] = line, False
         s.side[index, USED, way] = s.counts[STAMP]
         if store:
@@ -195,7 +197,7 @@ def past_l2(p: Settings, s: State, line: int, store: bool, now: float) -> float:
     return from_memory(p, s, line, now) + p.memory_latency
 
 
-@compiled
+@inner
 def written_past_l2(p: Settings, s: State, line: int, now: float) -> float:
     """Time at which a line that is written past the L2s is taken."""
     return past_l2(p, s, line, True, now)
@@ -216,9 +218,9 @@ def miss(p: Settings, s: State, bank: int, line: int, now: float) -> float:
     return done
 
 
-@compiled
-def learn(s: State, level: int, code: int, again: bool) -> None:
-    if code != NONE:
+@inline
+def learn(p: Settings, s: State, level: int, code: int, again: bool) -> None:
+    if p.policy & PREDICT and code != NONE:
         change = 1 if again else -1
         s.trust[level, code] = min(SURE, max(0, s.trust[level, code] + change))
 
@@ -231,7 +233,7 @@ def trusted(p: Settings, s: State, level: int, code: int, line: int) -> bool:
     return bool(place_of(p, line) // p.row_lines % LEADERS == 0)
 
 
-@compiled
+@inner
 def rinse(p: Settings, s: State, die: int, line: int, now: float) -> float:
     """The written lines of the row of *line* in the L2 of *die* leave for memory."""
     channel, place = channel_of(p, line), place_of(p, line)
@@ -255,9 +257,9 @@ def take(
     p: Settings, s: State, die: int, index: int, way: int, line: int, code: int, now: float
 ) -> float:
     """*line* takes a way of a set of L2; when the line that it replaces is gone."""
-    old = int(s.l2[index, LINE, way])
+    old = line_of(s.l2, index, way)
     if old != NONE:
-        learn(s, 1, int(s.l2[index, CODE, way]), False)
+        learn(p, s, 1, int(s.l2[index, CODE, way]), False)
         if s.l2[index, WRITTEN, way] == HERE:
             s.counts[LEFT_WRITTEN] += 1
             rinses = p.policy & RINSE
@@ -267,16 +269,13 @@ def take(
     s.counts[FILLED] += 1
     s.l2[index, LINE, way], s.l2[index, CODE, way] = line, code
     s.l2[index, WRITTEN, way] = False
-    s.l2[index, USED, way] = 0.0 if code >= p.leaving else s.counts[STAMP]
+    s.l2[index, USED, way] = 0 if code >= p.leaving else s.counts[STAMP]
     return now
 
 
-@compiled
-def write(p: Settings, s: State, index: int, way: int, where: int, now: float) -> float:
-    """A way of L2 holds stores from now on (*where*: HERE, or a copy of them); where too many of
-    its set do, the oldest is cleaned.
-    """
-    s.l2[index, WRITTEN, way] = where
+@inner
+def clean(p: Settings, s: State, index: int, way: int, now: float) -> float:
+    """*way* of a set of L2 holds stores from now on; where too many do, the oldest is cleaned."""
     if p.written_ways >= s.l2.shape[2]:
         return now
     many, oldest_way = 0, NONE
@@ -293,7 +292,7 @@ def write(p: Settings, s: State, index: int, way: int, where: int, now: float) -
     if not owned:
         return now
     s.counts[CLEANED] += 1
-    return written_past_l2(p, s, int(s.l2[index, LINE, oldest_way]), now)
+    return written_past_l2(p, s, line_of(s.l2, index, oldest_way), now)
 
 
 @inline
@@ -301,17 +300,17 @@ def way_for(
     p: Settings, s: State, index: int, bank: int, line: int, now: float
 ) -> tuple[int, float]:
     """A way of a set of L2 for a line that misses, and when; NONE: it takes none."""
-    way = free_way(s.l2, index, now)
+    way = free_way(s.l2, s.l2_ready, index, now)
     if way != NONE:
         return way, now
     if p.policy & NO_WAIT:
         s.counts[PASSED] += 1
         return NONE, now
-    until = earliest(s.l2, index)
+    until = earliest(s.l2_ready, index)
     s.counts[WAITED] += 1
     s.counts[IDLE] += max(0.0, until - max(now, s.channel[FREE, channel_of(p, line)]))
     s.bank[FREE, bank] = max(s.bank[FREE, bank], until)
-    return free_way(s.l2, index, until), until
+    return free_way(s.l2, s.l2_ready, index, until), until
 
 
 @inline
@@ -332,7 +331,7 @@ def through_bank(p: Settings, s: State, bank: int, now: float) -> float:
     return now
 
 
-@compiled
+@inner
 def drop_copies(p: Settings, s: State, die: int, home: int, line: int) -> None:
     """Copies of a written *line*, other than in *die* and *home*, are worth nothing."""
     for other in range(p.dies):
@@ -344,7 +343,7 @@ def drop_copies(p: Settings, s: State, die: int, home: int, line: int) -> None:
                 s.counts[LEFT_CLEAN] += 1
 
 
-@compiled
+@inner
 def copy(
     p: Settings, s: State, die: int, line: int, code: int, now: float
 ) -> tuple[int, int, float]:
@@ -360,12 +359,12 @@ def copy(
 
 
 @inline
-def hit(s: State, index: int, way: int, store: bool, counted: bool) -> None:
+def hit(p: Settings, s: State, index: int, way: int, store: bool, counted: bool) -> None:
     """A line of L2 is used again; *counted* among the hits or not."""
     if counted:
         s.counts[L2_STORE_HITS if store else L2_LOAD_HITS] += s.counts[SECTORS]
     s.l2[index, USED, way] = s.counts[STAMP]
-    learn(s, 1, int(s.l2[index, CODE, way]), True)
+    learn(p, s, 1, int(s.l2[index, CODE, way]), True)
     s.l2[index, CODE, way] = NONE
 
 
@@ -381,11 +380,12 @@ def at_home(
     way = find(s.l2, index, line) if p.policy & L2 else NONE
     cached = bool(p.policy & L2) and (not store or bool(p.policy & STORES))
     if way != NONE:
-        hit(s, index, way, store, not found)
+        hit(p, s, index, way, store, not found)
         if not store:
-            return float(max(now + 0.5 * p.l2_latency, s.l2[index, READY, way]))
+            return float(max(now + 0.5 * p.l2_latency, s.l2_ready[index, way]))
         if cached:
-            return write(p, s, index, way, HERE, now)
+            s.l2[index, WRITTEN, way] = HERE
+            return clean(p, s, index, way, now)
         return written_past_l2(p, s, line, now)
     if cached and trusted(p, s, 1, code, line):
         way, now = way_for(p, s, index, bank, line, now)
@@ -394,11 +394,12 @@ def at_home(
     if store:
         if way == NONE:
             return written_past_l2(p, s, line, now)
-        s.l2[index, READY, way] = now
-        return write(p, s, index, way, HERE, now)
+        s.l2_ready[index, way] = now
+        s.l2[index, WRITTEN, way] = HERE
+        return clean(p, s, index, way, now)
     done = miss(p, s, bank, line, now)
     if way != NONE:
-        s.l2[index, READY, way] = done
+        s.l2_ready[index, way] = done
     return done
 
 
@@ -417,9 +418,9 @@ def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> 
         way = find(s.l2, index, line)
         found = way != NONE
         if found:
-            hit(s, index, way, store, True)
+            hit(p, s, index, way, store, True)
             if not store:
-                return float(max(now + 0.5 * p.l2_latency, s.l2[index, READY, way]))
+                return float(max(now + 0.5 * p.l2_latency, s.l2_ready[index, way]))
         elif (not store or p.policy & STORES) and trusted(p, s, 1, code, line):
             index, way, now = copy(p, s, die, line, code, now)
         now = through_bank(p, s, bank_of(p, home, line), now + p.l2_latency)
@@ -427,7 +428,8 @@ def in_l2(p: Settings, s: State, die: int, line: int, code: int, now: float) -> 
         drop_copies(p, s, die, home, line)
     done = at_home(p, s, home, line, code, found, now)
     if way != NONE and not found:
-        s.l2[index, READY, way] = done
+        s.l2_ready[index, way] = done
     if way != NONE and store and p.policy & STORES:
-        done = write(p, s, index, way, COPY, done)
+        s.l2[index, WRITTEN, way] = COPY
+        done = clean(p, s, index, way, done)
     return done

@@ -5,7 +5,7 @@ Where a line is: its channel, its place among those of the channel, its set in a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,9 +67,12 @@ class Settings(NamedTuple):
 class State(NamedTuple):
     """Caches, queues and channels between two accesses: arrays by quantity, then by thing."""
 
-    l1: Array  # set x CACHE_LINES x way: what an access looks at lies side by side
+    l1: Array  # set x CACHE_LINES x way, of 32 bits: what an access looks at lies side by side
     l2: Array
     side: Array
+    l1_ready: Array  # set x way: when the miss under way is over
+    l2_ready: Array
+    side_ready: Array
     unit: Array  # when each starts its next line
     bank: Array  # of BANK_LINES x bank
     under_way: Array  # bank x queue: when each miss is over
@@ -93,18 +96,32 @@ class Slots(NamedTuple):
     following: Array  # of each die: the workgroup that starts next
 
 
-# Quantities of a way of a cache (CODE: the instruction that brought it, until it is found again),
-# THERE: sectors of a line of L1. WRITTEN: HERE, or a COPY of what another part of L2 has.
-LINE, USED, READY, CODE, WRITTEN, THERE, CACHE_LINES = range(7)
+# Quantities of a way of a cache (USED: the last access; CODE: the instruction that brought it,
+# until it is found again; THERE: sectors of a line of L1). WRITTEN: HERE, or a COPY of what another
+# part of L2 has.
+LINE, USED, CODE, WRITTEN, THERE, CACHE_LINES = range(6)
+NEVER_USED = 2**31 - 1  # more than the accesses of a program
 HERE, COPY = 1, 2
 FREE, NEXT, BANK_LINES = range(3)  # of a bank,
-# of a load that others may go with, beside LINE and READY: until when, and its sectors;
-UNTIL, MASK, JOIN_LINES = 1, 3, 4
+# of a load that others may go with, beside LINE: until when, when it is there, and its sectors;
+UNTIL, READY, MASK, JOIN_LINES = range(1, 5)
 # of a channel, beside FREE (lines read and written; sectors loaded, and found in L1 or L2);
 GATHERING, MOVED, LOADED, FOUND, CHANNEL_LINES = range(1, 6)
 # of a row:
 ROW, READY_OF_ROW = 0, 1
 POSITION, END, PHASE, PLACE, LATEST, AGE, SLOT_LINES = range(7)  # of a slot
+
+
+@inline
+def wide(number: Any) -> int:
+    """*number* in 64 bits, as all others: loops are compiled for one kind of numbers."""
+    return int(np.int64(number))
+
+
+@inline
+def line_of(cache: Array, index: int, way: int) -> int:
+    """The line that a way of *cache* has."""
+    return wide(cache[index, LINE, way])
 
 
 @inline
@@ -146,7 +163,7 @@ def _table(shape: tuple[int, ...], value: float = 0.0, kind: type = np.float64) 
 
 def _cache(sets: int, ways: int) -> Array:
     """An empty cache."""
-    cache = _table((sets, CACHE_LINES, ways))
+    cache = np.zeros((sets, CACHE_LINES, ways), dtype=np.int32)
     cache[:, LINE] = cache[:, CODE] = NONE
     return cache
 
@@ -155,10 +172,16 @@ def new_state(p: Settings, ways: tuple[int, int, int], codes: int) -> State:
     """Empty caches and queues; *ways* of L1, L2 and the memory-side cache."""
     banks, rows = p.dies * p.banks, (p.channels, p.row_banks)
     units = p.dies * p.of_die
+    l1 = units * p.l1_sets, ways[0]
+    l2 = p.dies * p.l2_sets, ways[1]
+    side = max(1, p.side_sets), max(1, ways[2])
     return State(
-        l1=_cache(units * p.l1_sets, ways[0]),
-        l2=_cache(p.dies * p.l2_sets, ways[1]),
-        side=_cache(max(1, p.side_sets), max(1, ways[2])),
+        l1=_cache(*l1),
+        l2=_cache(*l2),
+        side=_cache(*side),
+        l1_ready=np.zeros(l1),
+        l2_ready=np.zeros(l2),
+        side_ready=np.zeros(side),
         unit=_table((units,)),
         bank=_table((BANK_LINES, banks)),
         under_way=_table((banks, p.queue)),

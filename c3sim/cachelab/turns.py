@@ -24,12 +24,12 @@ from c3sim.cachelab.state import (
     PHASE,
     PLACE,
     POSITION,
-    READY,
     Settings,
     Slots,
     State,
     channel_of,
     found_so_far,
+    wide,
 )
 from c3sim.cachelab.stream import (
     ASKED,
@@ -41,10 +41,10 @@ from c3sim.cachelab.stream import (
     STEP_PHASE,
     Array,
 )
-from c3sim.engine.compiled.table import compiled, heapify, inline, sift_down
+from c3sim.engine.compiled.table import compiled, heapify, inline, inner, sift_down
 
 
-@compiled
+@inner
 def begin(slots: Slots, first: Array, slot: int, die: int, dies: int) -> bool:
     """*slot* takes the next workgroup of *die*, of *dies* that take turns; False: there is none."""
     group = slots.following[die]
@@ -86,9 +86,8 @@ def advance(
             break
         now = max(now, s.unit[unit])
         s.unit[unit] = now + issue
-        line, code = int(steps[at, STEP_LINE]), int(steps[at, STEP_CODE]) & CODES
-        mask = int(steps[at, STEP_CODE]) >> CODE_BITS & SECTORS
-        asked = int(steps[at, STEP_CODE]) >> ASKED
+        line, what = wide(steps[at, STEP_LINE]), wide(steps[at, STEP_CODE])
+        code, mask, asked = what & CODES, what >> CODE_BITS & SECTORS, what >> ASKED
         found, joined = found_so_far(s), s.counts[JOINED]
         done = access(p, s, unit, line, code, mask, asked, now)
         if code % 2 == 0:
@@ -129,7 +128,7 @@ def next_turn(p: Settings, s: State, slots: Slots, unit: int, begin: int, end: i
     return float(max(least, s.unit[unit]) if p.oldest_first else least)
 
 
-@compiled
+@inner
 def deal(
     p: Settings, s: State, slots: Slots, first: Array, start: float, places: int, together: int
 ) -> int:
@@ -166,7 +165,7 @@ def run(
     turns: all of a unit together, where it chooses the oldest workgroup, else each for itself.
     """
     s.l1[:, LINE] = NONE
-    s.l1[:, READY] = 0.0
+    s.l1_ready[:] = 0.0
     places = p.slots // (p.dies * p.of_die)
     together = places if p.oldest_first else 1
     queues = 1 if p.parts else p.dies
