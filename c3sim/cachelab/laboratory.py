@@ -254,6 +254,7 @@ class Laboratory:
         state = bits.new_state(settings, machine.ways, sum(names.values()) or 1)
         slots = bits.new_slots(settings)
         now, sums, seconds = 0.0, np.zeros(bits.COUNTS), 0.0
+        dealt = np.random.default_rng(1)
         of_channels = np.zeros((len(PARTS), machine.channels))
         base = dict(zip(names, accumulate(names.values(), initial=0), strict=False))
         for launch, weight in zip(launches, self.program.weights, strict=True):
@@ -266,6 +267,8 @@ class Laboratory:
             of_channels += weight * (state.channel[PARTS] - before_of)
             seconds += weight * (end - now) / machine.clock
             now = end
+            if machine.parts:  # in each launch a workgroup has another unit, by chance
+                dealt.shuffle(slots.units)
         parts = of_channels.reshape(len(PARTS), -1, machine.classes).sum(1)
         parts[-1] += _dirty(machine, state)
         of_sample = parts[:, sampled.number :: sampled.classes]

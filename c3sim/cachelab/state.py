@@ -94,6 +94,7 @@ class Slots(NamedTuple):
     at: Array  # of SLOT_LINES x slot
     ring: Array  # slot x window: when each line under way is there
     following: Array  # of each die: the workgroup that starts next
+    units: Array  # in the order in which they get their first workgroups
 
 
 # Quantities of a way of a cache (USED: the last access; CODE: the instruction that brought it,
@@ -196,7 +197,8 @@ def new_state(p: Settings, ways: tuple[int, int, int], codes: int) -> State:
 
 
 def new_slots(p: Settings) -> Slots:
-    """Empty places."""
+    """Empty places; first workgroups go to the dies in turn."""
+    turn = np.arange(p.units)
     return Slots(
         key=_table((p.slots,)),
         turn=_table((p.slots,)),
@@ -204,4 +206,5 @@ def new_slots(p: Settings) -> Slots:
         at=_table((SLOT_LINES, p.slots)),
         ring=_table((p.slots, p.window)),
         following=_table((p.dies,), 0, np.int64),
+        units=turn % p.dies * p.of_die + turn // p.dies,
     )

@@ -143,7 +143,7 @@ def deal(
     size = 0
     for place in range(places):
         for turn in range(p.units):
-            unit = turn % p.dies * p.of_die + turn // p.dies
+            unit = slots.units[turn]
             slot = unit * places + place
             if begin(slots, first, slot, turn % queues, queues) and place % together == 0:
                 slots.heap[size] = slot // together
