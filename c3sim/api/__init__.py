@@ -25,7 +25,7 @@ from c3sim.evaluation.trust import domains
 from c3sim.kit.progress import heard, sweep_progress
 from c3sim.kit.progress import progress as progress_bar
 from c3sim.output.shows import Again, show_themselves
-from c3sim.result import Result, later
+from c3sim.result import Result, changed, later
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading import library
@@ -462,7 +462,7 @@ def _noted(
         partial(_evaluate, model, target, result.strategy, trace=True),
         partial(explain, model, node=target, strategy=result.strategy),
     )
-    return replace(
+    return changed(
         result,
         notes=later(lambda: (*result.notes, *notes())),
         trust=later(lambda: result.trust),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from c3sim.errors import InputError
 from c3sim.evaluation.losses import Overlap, overlap
@@ -13,6 +14,7 @@ from c3sim.evaluation.trust import nearest
 from c3sim.result import (
     ClassTime,
     DrawResult,
+    Later,
     Losses,
     OverlapResult,
     PowerResult,
@@ -27,7 +29,7 @@ from c3sim.simulation.draws import weighted_quantile
 from c3sim.simulation.exposure import busy_and_exposed, classes_of
 from c3sim.simulation.run import Outcome, Run, TaskRun
 from c3sim.simulation.runs import each_isolated, undisturbed
-from c3sim.simulation.simulate import simulate, uncollected
+from c3sim.simulation.simulate import check_room, simulate, uncollected
 from c3sim.spec.energies import by_component, components_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.schedules import expanded
@@ -63,7 +65,38 @@ class Apart:
         return overlap(ends, best.run.end, least_of(self._chains, times))
 
 
-@uncollected()  # tens of thousands of runs of one task, of 10 kB each
+class _Isolated:
+    """The tasks of *best* alone, which runs *workload*, and its overlaps beside those: worked out
+    when one is asked for.
+    """
+
+    def __init__(self, workload: Workload, node: Node, best: Best):
+        self._workload, self._node, self._best = workload, node, best
+
+    @cached_property
+    @uncollected()  # tens of thousands of runs of one task, of 10 kB each
+    def tasks(self) -> dict[str, TaskRun]:
+        """Each task, as the run has it."""
+        return each_isolated(self._node, self._best.workload, self._workload.tasks)
+
+    @cached_property
+    @uncollected()
+    def _overlaps(self) -> tuple[Overlap, Overlap]:
+        apart = Apart(self._workload, self._node)
+        return apart.overlap(self._best), apart.overlap(self._best, own=True)
+
+    @property
+    def shared(self) -> Overlap:
+        """Against the baseline."""
+        return self._overlaps[0]
+
+    @property
+    def own(self) -> Overlap:
+        """Against collectives alone as the run has them."""
+        return self._overlaps[1]
+
+
+@uncollected()
 def evaluate_run(
     workload: Workload,
     node: Node,
@@ -75,50 +108,45 @@ def evaluate_run(
 ) -> Result:
     """Result as of :func:`c3sim.run`, for models that have been checked against each other.
 
-    *noted* = False leaves out losses, notes and trust, *stretched* = False the time that contention
-    adds to compute. They may take runs of their own, when somebody looks at them.
+    What needs tasks alone is worked out when somebody looks at it, and so are losses, notes and
+    trust, which *noted* = False leaves out, and the time that contention adds to compute, which
+    *stretched* = False does.
     """
     strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
     best = best_of(workload, node, strategy)
+    check_room(_baseline(workload, node), node)
     run = simulate(node, best.workload, trace=True) if trace else best.run
-    alone = each_isolated(node, best.workload, workload.tasks)
-    apart = Apart(workload, node)
-    shared, own = apart.overlap(best), apart.overlap(best, own=True)
-    about = Noted(given, workload, node, strategy, best, shared, own)
+    alone = _Isolated(workload, node, best)
+    about = Later(lambda: Noted(given, workload, node, strategy, best, alone.shared, alone.own))
     stretch = later(lambda: _stretched(best.workload, node, run, alone)) if stretched else None
-    lost = later(lambda: about.lost) if noted else None
+    lost = later(lambda: about().lost) if noted else None
     return Result(
         workload=workload.name,
         node=node.name,
         strategy=strategy,
         wall_s=run.end,
-        serial_s=shared.serial,
-        ideal_speedup=shared.ideal_speedup,
-        speedup=shared.speedup,
-        fraction_of_ideal=shared.fraction,
+        serial_s=later(lambda: alone.shared.serial),
+        ideal_speedup=later(lambda: alone.shared.ideal_speedup),
+        speedup=later(lambda: alone.shared.speedup),
+        fraction_of_ideal=later(lambda: alone.shared.fraction),
         memory_bytes=sum(task.operand_bytes for task in given.tasks.values()),
         energy_j=run.energy,
-        tasks=_task_results(node, best.workload, run, alone),
-        overlap=_overlap_result(best.workload, run, shared, own, stretch, lost),
+        tasks=later(lambda: _task_results(node, best.workload, run, alone.tasks)),
+        overlap=_overlap_result(best.workload, run, alone, stretch, lost),
         power=power_result(node, run.account, run.energy, run.end),
         ranks=_ranks(node, run),
-        notes=later(lambda: notes(about)) if noted else (),
+        notes=later(lambda: notes(about())) if noted else (),
         trust=later(lambda: nearest(node, best.workload)) if noted else "",
         trace=run.timeline,
     )
 
 
 def _overlap_result(
-    workload: Workload,
-    run: Run,
-    shared: Overlap,
-    own: Overlap,
-    stretched: float | None,
-    lost: Losses | None,
+    workload: Workload, run: Run, alone: _Isolated, stretched: float | None, lost: Losses | None
 ) -> OverlapResult:
     return OverlapResult(
-        ideal_s=shared.least,
-        own_fraction=own.fraction,
+        ideal_s=later(lambda: alone.shared.least),
+        own_fraction=later(lambda: alone.own.fraction),
         exposed_s=run.exposure.exposed,
         stretched_s=stretched,
         classes=_classes(workload, run),
@@ -156,7 +184,7 @@ def _classes(workload: Workload, run: Run) -> dict[str, ClassTime]:
     return {name: ClassTime(busy_s=busy, exposed_s=only) for name, (busy, only) in times.items()}
 
 
-def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, TaskRun]) -> float:
+def _stretched(workload: Workload, node: Node, run: Run, alone: _Isolated) -> float:
     """Time [s] that contention adds to compute: the time in which compute runs on the slowest rank,
     less that of a run in which compute and communication share nothing. A single compute task then
     runs as it does *alone*.
@@ -167,8 +195,8 @@ def _stretched(workload: Workload, node: Node, run: Run, alone: Mapping[str, Tas
     in_step = workload.host.release == "event" and workload.host.loop is None
     compute = [name for name, what in sides.items() if what == "compute"]
     if len(compute) == 1 and in_step:
-        name = compute[0]
-        return run.exposure.computing - (alone[name].end - alone[name].start)
+        task = alone.tasks[compute[0]]
+        return run.exposure.computing - (task.end - task.start)
     return run.exposure.computing - undisturbed(node, workload).exposure.computing
 
 

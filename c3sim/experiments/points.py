@@ -145,11 +145,11 @@ class PointRunner:
             if self.setup.wall_only and not costs:
                 return {WALL: self._wall(scenario, strategy, settings), "error": None}
             result = self.result(scenario, strategy, settings)
+            values = {name: read_output(result, name) for name in row if name not in costs}
         except Exception as error:  # of this point alone: the others go on
             kind = "" if isinstance(error, C3simError) else f"{type(error).__name__}: "
             lines = (str(error) or "no message").splitlines()
             return {**row, "error": kind + "; ".join(" ".join(line.split()) for line in lines)}
-        values = {name: read_output(result, name) for name in row if name not in costs}
         return {**row, **costs, **values, "error": None}
 
     def mean_row(self, strategy: str, settings: Settings) -> Row:

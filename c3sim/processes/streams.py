@@ -10,6 +10,7 @@ from c3sim.processes.dma.host import DmaHost
 from c3sim.processes.plan import Context, Latencies, Planned, Turn, latencies_of
 from c3sim.processes.queues import Queues
 from c3sim.processes.signals import Callback, Key, countdown
+from c3sim.spec.hardware import ComputeUnits
 
 
 @dataclass
@@ -23,6 +24,12 @@ class Times:
     end: float | None = None
     waited: float = 0.0
     detail: dict[str, object] = field(default_factory=dict)
+
+
+def no_room(unit: ComputeUnits) -> str:
+    """What a task waits for that does not fit into a compute unit."""
+    has = f"lds {unit.lds:g} B, registers {unit.registers}, waves {unit.waves}"
+    return f"a compute unit with room for its workgroups (gpu.compute_units: {has})"
 
 
 class TaskRuns:
@@ -118,16 +125,11 @@ class TaskRuns:
             if times is None:
                 reasons.setdefault(name, ", ".join(self.signals.missing(needs)))
             elif times.start is None:
-                reasons.setdefault(name, self._room())
+                reasons.setdefault(name, no_room(self.context.node.gpu.compute_units))
             elif times.end is None:
                 stuck = "; ".join(self.context.part(DmaHost).engines.stuck())
                 reasons.setdefault(name, stuck or "its peers or progress")
         return reasons
-
-    def _room(self) -> str:
-        unit = self.context.node.gpu.compute_units
-        has = f"lds {unit.lds:g} B, registers {unit.registers}, waves {unit.waves}"
-        return f"a compute unit with room for its workgroups (gpu.compute_units: {has})"
 
     def _run(self, name: str, gpu: int, repeat: int) -> None:
         """Run the task for the *repeat*-th time; the next repeat, or its end, follows."""

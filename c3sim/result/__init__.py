@@ -53,6 +53,21 @@ def later(make: Callable[[], T]) -> T:
     return cast(T, Later(make))
 
 
+class _Late(property):
+    """A field that may come late, in its *slot*."""
+
+    def __init__(self, slot: Any) -> None:
+        self.slot = slot
+        super().__init__(self._look, slot.__set__)
+
+    def _look(self, record: Any) -> Any:
+        value = self.slot.__get__(record)
+        if isinstance(value, Later):
+            value = value()
+            self.slot.__set__(record, value)
+        return value
+
+
 def late(*names: str) -> Callable[[Of], Of]:
     """A decorator of dataclasses with slots: the fields *names* may be given as :func:`later`, and
     are worked out when somebody looks at them, compares, copies or stores the record.
@@ -60,19 +75,21 @@ def late(*names: str) -> Callable[[Of], Of]:
 
     def of(made: Of) -> Of:
         for name in names:
-            slot: Any = made.__dict__[name]
-
-            def look(record: Any, slot: Any = slot) -> Any:
-                value = slot.__get__(record)
-                if isinstance(value, Later):
-                    value = value()
-                    slot.__set__(record, value)
-                return value
-
-            setattr(made, name, property(look, slot.__set__))
+            setattr(made, name, _Late(made.__dict__[name]))
         return made
 
     return of
+
+
+def changed(record: T, **changes: Any) -> T:
+    """As ``dataclasses.replace``, but what comes late still does."""
+
+    def held(name: str) -> Any:
+        how = getattr(type(record), name)
+        return how.slot.__get__(record) if isinstance(how, _Late) else getattr(record, name)
+
+    names = [each.name for each in fields(cast(Any, record))]
+    return type(record)(**{name: held(name) for name in names if name not in changes}, **changes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,7 +231,7 @@ class Losses:
     whole_s: float
 
 
-@late("stretched_s", "losses")
+@late("ideal_s", "own_fraction", "stretched_s", "losses")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OverlapResult:
     """The overlap of communication and compute, and its cost. Times in s::
@@ -324,7 +341,7 @@ _KEYS = {
 _RECORDS = ("overlap", "power", "ranks", "trace", "again")  # fields that are no keys
 
 
-@late("notes", "trust")
+@late("serial_s", "ideal_speedup", "speedup", "fraction_of_ideal", "tasks", "notes", "trust")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result(Shown):
     """One workload on one node under one strategy::
@@ -344,7 +361,8 @@ class Result(Shown):
         power               mean power, energy by component
         ranks               GPUs, how they were folded, the ways in which they may begin
 
-    Every figure stands in :meth:`to_dict` under its own name, wherever it lies here.
+    Every figure stands in :meth:`to_dict` under its own name, wherever it lies here. Tasks are run
+    alone once something is read that needs it: ``tasks``, the serial time, what is made of that.
     """
 
     workload: str

@@ -25,7 +25,7 @@ from c3sim.machine.follower import behind
 from c3sim.machine.machine import Machine, Memories, Turns
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
-from c3sim.processes.streams import TaskRuns
+from c3sim.processes.streams import TaskRuns, no_room
 from c3sim.result import Span, Timeline
 from c3sim.simulation.counters import UnitsHeld, counters
 from c3sim.simulation.draws import Case, Draw, draws, drifting, median_run
@@ -39,7 +39,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.parts import Clock as ClockSpec
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
-from c3sim.tasks.plan import plan
+from c3sim.tasks.plan import kind_of, plan
 
 MOST_TURNS, RISES = 40, 2  # turns, and rises of a clock, before it is as a loop leaves it
 SETTLED = 1e-4  # of the maximum clock
@@ -312,6 +312,16 @@ def _stepped(clock: Clock, tasks: TaskRuns) -> int:
         if not events % OFTEN:
             go_on()
     return events
+
+
+def check_room(workload: Workload, node: Node) -> None:
+    """Raises DeadlockError for tasks of *workload* that no compute unit can hold, as far as that is
+    known without a run (:meth:`c3sim.tasks.kind.Kind.has_room`).
+    """
+    tasks = workload.tasks.items()
+    without = [name for name, task in tasks if not kind_of(task).has_room(task, node)]
+    if without:
+        raise DeadlockError(dict.fromkeys(without, no_room(node.gpu.compute_units)))
 
 
 def _machine(

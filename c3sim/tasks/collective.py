@@ -77,6 +77,14 @@ class CollectiveKind(EngineKind[Collective]):
         parts = 1 if wide is None else task.pipeline or wide.pipeline
         return LAUNCH * parts + task.chunks
 
+    def has_room(self, task: Collective, node: Node) -> bool:
+        """A compute unit holds the channels of a workgroup; engines need none."""
+        if task.on_engines:
+            return True
+        rules, unit = node.collective_library(task.backend).channels, node.gpu.compute_units
+        most = rules.most_on_a_unit(unit.lds, unit.registers, unit.waves)
+        return most >= rules.channels_per_unit
+
     def as_run(self, task: Collective, node: Node) -> Collective:
         """An exchange by copies within a node moves what a gathering does, from and to as many
         peers, as soon.

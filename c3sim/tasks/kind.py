@@ -75,6 +75,12 @@ class Kind(ABC, Generic[T]):
         """True if workgroups on compute units do all of it."""
         return self.works
 
+    def has_room(self, _task: T, _node: Node) -> bool:
+        """False where no compute unit can hold a workgroup of it. Asked of kinds that a strategy
+        takes off the units alone: a run of the others finds out.
+        """
+        return True
+
     def touched(self, _task: T) -> tuple[float, float]:
         """Bytes that it reads and writes, each operand and result once."""
         return 0.0, 0.0

@@ -7,10 +7,13 @@ import pickle
 import pytest
 
 import c3sim
+from c3sim.errors import DeadlockError
 from c3sim.evaluation import evaluate as evaluation
 from c3sim.evaluation import notes
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.strategies.table import candidates_of
+from c3sim.simulation.run import TaskRun
+from c3sim.simulation.runs import each_isolated
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
 
@@ -133,6 +136,38 @@ def test_a_choice_that_loses_says_so():
     assert f"the choice loses: {loss:.1f} % slower than as_written" in result.notes and loss > 1
     better = c3sim.run(LAYERS, strategy="conccl_latte")
     assert not any(note.startswith("the choice loses") for note in better.notes)
+
+
+def test_tasks_are_run_alone_once_somebody_looks_at_what_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The wall time, energy and classes are of the run; a speedup is not. Whoever runs it by name
+    gets the same, with notes.
+    """
+    asked: list[object] = []
+
+    def alone(*args: object) -> dict[str, TaskRun]:
+        asked.append(args)
+        return each_isolated(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(evaluation, "each_isolated", alone)
+    for result in (evaluate_run(LAYERS, NODE, "base"), c3sim.run(LAYERS, strategy="base")):
+        assert result.wall_s > 0 and result.energy_j > 0 and result.ranks.count == NODE.ranks
+        assert result.overlap.exposed_s > 0 and not asked
+        tasks = result.tasks
+        assert result.serial_s == pytest.approx(sum(task.isolated_s for task in tasks.values()))
+        assert result.speedup == result.serial_s / result.wall_s
+        assert result.tasks is tasks and len(asked) == 3  # as run, of the baseline, and its own
+        asked.clear()
+
+
+def test_a_collective_that_fits_nowhere_alone_is_refused_before_anything_is_read() -> None:
+    """Engines carry it in the run; its isolated time would be that on compute units, which have
+    room for 2048 registers a lane.
+    """
+    large = {"collective_libraries.rccl.channels.registers": 2100}
+    with pytest.raises(DeadlockError, match="'gather' waits for a compute unit"):
+        c3sim.run("gemm-beside-all-gather", strategy="conccl", set=large)
 
 
 def test_losses_notes_and_trust_are_worked_out_once_looked_at(

@@ -92,8 +92,10 @@ def test_a_failing_point_is_recorded_and_ends_nothing(tmp_path):
             assert row["error"] is None and row["wall_s"] > 0
 
 
-def test_what_is_no_mistake_of_the_user_is_recorded_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("c3sim.experiments.points.evaluate", lambda *_, **__: 1 / 0)
+@pytest.mark.parametrize("where", ["evaluate", "read_output"])
+def test_what_is_no_mistake_of_the_user_is_recorded_too(tmp_path, monkeypatch, where):
+    """In the run, or in what is run once an output is read."""
+    monkeypatch.setattr(f"c3sim.experiments.points.{where}", lambda *_, **__: 1 / 0)
     found = sweep(write(tmp_path), tmp_path / "out")
     assert set(found.table.column("error").to_pylist()) == {"ZeroDivisionError: division by zero"}
 
