@@ -365,9 +365,10 @@ class StateByClock:
                 lack += count * time * (most - had)
             return lack
 
-        if lacking(asked) <= 0.0:
+        lack = lacking(asked)  # the most that there is, as it grows with the load
+        if lack <= 0.0:
             return asked
-        return last_within(lambda met: met - asked + lacking(met), 0.0, asked)
+        return last_within(lambda met: met - asked + lacking(met), asked - lack, asked)
 
     def _above(self, flows: Sequence[Declared], asked: float, clock: float) -> float:
         """Load of *flows*, of one task, beyond what they have *asked* for (models/memory.py)."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 #: Distance, as a share of the root, within which the result comes to the true one.
 PRECISION = 1e-14
 MOST_STEPS = 100
+ALIKE = 0.5  # slopes on both sides of a point that are no kink
 CURVED = 10  # steps along a curve; from then on the interval is halved
 
 
@@ -16,7 +17,7 @@ def last_within(growing: Callable[[float], float], least: float, most: float) ->
 
     By the parabola through both ends and the one before (x as a function of the value), by the line
     through both ends where that leads out of them, and by halves where neither ends soon. No step
-    falls onto an end, so that both close in.
+    falls onto an end, so that both close in, until they have or the lower end is :func:`_there`.
     """
     above = growing(most)
     if above <= 0.0:
@@ -28,7 +29,7 @@ def last_within(growing: Callable[[float], float], least: float, most: float) ->
     before, there = most, above  # an end that has been left, and its value
     for step in range(MOST_STEPS):
         apart = PRECISION * abs(high)
-        if high - low <= apart:
+        if high - low <= apart or _there(low, below, high, above, before, there, apart):
             break
         middle = 0.5 * (low + high)
         if step < CURVED:
@@ -42,6 +43,19 @@ def last_within(growing: Callable[[float], float], least: float, most: float) ->
             before, there = low, below
             low, below = middle, value
     return low
+
+
+def _there(
+    low: float, below: float, high: float, above: float, before: float, there: float, apart: float
+) -> bool:
+    """True if zero is no further than *apart* from *low* by the slope to *high*, and the slope from
+    either to the third point beside it says that no kink lies between.
+    """
+    slope = (above - below) / (high - low)
+    if -below > slope * apart or low <= before <= high:
+        return False
+    beside = (there - below) / (before - low) if before < low else (there - above) / (before - high)
+    return ALIKE * slope < beside < slope / ALIKE
 
 
 def _crossing(
