@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from c3sim.machine.traffic import Traffic
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from c3sim.engine.recorder import Segment
 
 
+_flow = attrgetter("flow")
 #: (GPU, name of the energy, J per unit of progress)
 Spent = list[tuple[int, str, float]]
 
@@ -155,13 +158,29 @@ def flow_powers(gpu: Gpu, home: int, segment: Segment) -> list[tuple[int, str, f
 
 
 def task_accounts(gpu: Gpu, segments: Iterable[Segment]) -> dict[str, dict[str, float]]:
-    """Energy [J] of each task on the simulated GPUs by name of the energy, without idle power."""
+    """Energy [J] of each task on the simulated GPUs by name of the energy, without idle power.
+
+    The terms of a flow are summed over its *segments*, which follow each other.
+    """
     accounts: dict[str, dict[str, float]] = {}
-    for segment in segments:
-        account = accounts.setdefault(segment.flow.tags.task, {})
-        span = segment.end - segment.start
-        for _, name, watts in flow_powers(gpu, 0, segment):
-            account[name] = account.get(name, 0.0) + watts * span
+    exponent = gpu.clock.voltage_exponent
+    for flow, of_flow in groupby(segments, _flow):
+        done = clocked = held = time = 0.0  # work, the same by f^x, s by f^(1+x), s
+        for _, start, end, rate, factor, _ in of_flow:
+            span, scale = end - start, factor**exponent
+            done += rate * span
+            clocked += rate * scale * span
+            held += factor * scale * span
+            time += span
+        bill, account = flow.tags.bill, accounts.setdefault(flow.tags.task, {})
+        spent = [(name, clocked * joules) for name, joules in bill.core]
+        spent += [(name, done * joules) for _, name, joules in bill.uncore]
+        if bill.held:
+            spent += [("compute_unit", held * bill.held)]
+        if bill.busy:
+            spent += [("dma_engine", time * bill.busy)]
+        for name, joules in spent:
+            account[name] = account.get(name, 0.0) + joules
     return accounts
 
 
