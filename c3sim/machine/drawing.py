@@ -183,6 +183,11 @@ class Drawing:
             draw(Capacity("gpu", here, "dma", traffic.engine[0]), "dma", traffic.engine[1])
         return amounts
 
+    def shape(self, amounts: dict[Capacity, float]) -> tuple[tuple[str, float, float], ...]:
+        """*amounts* with kind and rate of each capacity, whichever it is."""
+        rates = self._rates
+        return tuple([(each.kind, rates[each], drawn) for each, drawn in amounts.items()])
+
     def with_answers(
         self, amounts: dict[Capacity, float], group: str, here: int, traffic: Traffic
     ) -> dict[Capacity, float]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
@@ -81,6 +82,7 @@ class Machine:
         self._stall = stall_rule(node.gpu, set_aside)
         self._drawing = Drawing(node, fluid, folded=folded, private=private, gpus=len(self.gpus))
         self._given: dict[tuple[Asked, str, Lines, float], Given] = {}
+        self._alike: dict[Hashable, tuple[Given, int]] = {}  # and the place of its narrowest
         self._domains: dict[int, Capacity] = {}  # by GPU
         self._kinds: dict[Declared, int] = {}
         self._states: dict[Hashable, StateByClock] = {}  # all GPUs are equal
@@ -124,9 +126,35 @@ class Machine:
     def _worked_out(self, asked: Asked, group: str, lines: Lines, work: float) -> Given:
         """Demands and tags that flows with equal *asked* share. *group*: that has what is
         private to itself, "": nothing is; *work*: of an engine, 0 of all others.
+
+        In a folded run copies to other peers by other engines are worked out once, as long as no
+        two share a port: they draw as much on capacities of the same kinds and rates.
         """
+        traffic = asked.traffic
+        amounts = self._drawing.amounts(group, asked.gpu, traffic)
+        if not self.folded or traffic.engine is None or asked.sharers > 1:
+            return self._of_amounts(asked, group, lines, work, amounts)
+        ports: Any = tuple([(p.kind, p.number is None, drawn) for (_, p), drawn in traffic.ports])
+        blank = traffic._replace(ports=ports, engine=(0, traffic.engine[1]))
+        like = asked._replace(traffic=blank), group, lines, work, self._drawing.shape(amounts)
+        if like not in self._alike:
+            given = self._of_amounts(asked, group, lines, work, amounts)
+            place = -1 if given.narrowest is None else [*amounts].index(given.narrowest)
+            self._alike[like] = given, place
+            return given
+        given, place = self._alike[like]
+        drawn = self._drawing.with_answers(amounts, group, self.home(asked.gpu), traffic)
+        return given._replace(
+            amounts=tuple(drawn.items()),
+            narrowest=None if place < 0 else [*amounts][place],
+            tags=given.tags._replace(traffic=traffic),
+        )
+
+    def _of_amounts(
+        self, asked: Asked, group: str, lines: Lines, work: float, amounts: dict[Capacity, float]
+    ) -> Given:
+        """What :meth:`_worked_out` gives, from the *amounts* of each capacity."""
         traffic, gpu = asked.traffic, asked.gpu
-        amounts = self._drawing.amounts(group, gpu, traffic)
         rate = self._rate(asked, waits=self._waits(lines))
         full = rate(FULL_SPEED)
         most = math.inf

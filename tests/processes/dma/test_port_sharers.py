@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.engine.clock import Clock
+from c3sim.engine.flow import Flow
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked
@@ -63,3 +64,30 @@ def test_together_they_ask_for_what_one_alone_does() -> None:
     assert three.declared.through_ports / two.declared.through_ports == pytest.approx(2 / 3)
     wire = 1.0 / SWITCH.gpu.dma_engines.link_efficiency["push"]
     assert three.reads == pytest.approx(port / 3 / wire)
+
+
+@pytest.mark.parametrize("node", [SWITCH, MESH])
+@pytest.mark.parametrize("pull", [False, True])
+@pytest.mark.parametrize("private", [frozenset[str](), frozenset({"links", "dma"})])
+def test_copies_to_several_peers_ask_for_what_each_would_by_itself(
+    node: Node, pull: bool, private: frozenset[str]
+) -> None:
+    """One is worked out for all: each has ports and an engine of its own nevertheless."""
+
+    def flow(machine: Machine, copy: DmaCopy) -> Flow:
+        asked = Asked(0, 5e10, traffic(node, copy, 1.0))
+        return machine.flow("copy", asked, 1e6, lambda _flow: None)
+
+    def machine() -> Machine:
+        return Machine(node, Fluid(Clock()), folded=True, private=private)
+
+    together, places = machine(), set()
+    for copy in copies((1, 2, 3), (0, 1, 2), pull=pull):
+        one, alone = flow(together, copy), flow(machine(), copy)
+        assert (one.weight, one.most, one.amounts) == (alone.weight, alone.most, alone.amounts)
+        of_others = {"kind": 0, "bound": 0, "declared": None}  # numbers in this machine; rates
+        assert one.tags._replace(**of_others) == alone.tags._replace(**of_others)
+        for of_one, of_it in zip(one.tags.declared[1:], alone.tags.declared[1:], strict=True):
+            assert of_one == of_it
+        places.add((one.tags.traffic.engine, one.amounts))
+    assert len(places) == 3
