@@ -24,6 +24,7 @@ from c3sim.api import prepare
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.strategies.table import candidates_of
 from c3sim.importers import find_target, import_file
+from c3sim.result import Result
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware, load_workload, parse_workload
@@ -65,7 +66,12 @@ def side_by_side(workgroups: int, **fields: Any) -> Callable[[int, Path], Work]:
 
 def noted(count: int, _: Path) -> Work:
     workload = parse_workload(kernels(count, stream="s"))
-    return lambda: evaluate_run(workload, TEACHING, "as_written")
+    return lambda: with_tasks(evaluate_run(workload, TEACHING, "as_written"))
+
+
+def with_tasks(result: Result) -> object:
+    """What tasks alone are run for."""
+    return result.tasks, result.fraction_of_ideal, result.overlap.own_fraction
 
 
 def rewritten(count: int, _: Path) -> Work:
@@ -81,7 +87,9 @@ def pieces(backend: str | None) -> Callable[[int, Path], Work]:
         schedule = {"workload.schedule.pieces": count, "workload.schedule.steps": "uniform"}
         changes = {**schedule, **({"task.gather.backend": backend} if backend else {})}
         workload, node = prepare("gemm-behind-all-gather-in-pieces", None, changes)
-        return lambda: evaluate_run(workload, node, "as_written", noted=False, stretched=False)
+        return lambda: with_tasks(
+            evaluate_run(workload, node, "as_written", noted=False, stretched=False)
+        )
 
     return work
 
