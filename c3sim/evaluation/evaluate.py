@@ -50,8 +50,9 @@ class Apart:
     and the overlaps that runs reach beside these.
     """
 
-    def __init__(self, workload: Workload, node: Node):
-        base, self._node = _baseline(workload, node), node
+    def __init__(self, workload: Workload, node: Node, base: Workload | None = None):
+        """*base*: the baseline, from who has it."""
+        base, self._node = base or _baseline(workload, node), node
         self._times = each_isolated(node, base, workload.tasks)
         self._moved = collectives(workload)
         self._chains = precedence(plan(base, node))
@@ -66,12 +67,12 @@ class Apart:
 
 
 class _Isolated:
-    """The tasks of *best* alone, which runs *workload*, and its overlaps beside those: worked out
-    when one is asked for.
+    """The tasks of *best* alone, which runs *workload*, and its overlaps beside those and those of
+    the baseline *base*: worked out when one is asked for.
     """
 
-    def __init__(self, workload: Workload, node: Node, best: Best):
-        self._workload, self._node, self._best = workload, node, best
+    def __init__(self, workload: Workload, base: Workload, node: Node, best: Best):
+        self._workload, self._base, self._node, self._best = workload, base, node, best
 
     @cached_property
     @uncollected()  # tens of thousands of runs of one task, of 10 kB each
@@ -82,7 +83,7 @@ class _Isolated:
     @cached_property
     @uncollected()
     def _overlaps(self) -> tuple[Overlap, Overlap]:
-        apart = Apart(self._workload, self._node)
+        apart = Apart(self._workload, self._node, self._base)
         return apart.overlap(self._best), apart.overlap(self._best, own=True)
 
     @property
@@ -113,10 +114,10 @@ def evaluate_run(
     *stretched* = False does.
     """
     strategy, given, workload = strategy_name(strategy), workload, expanded(workload, node)
-    best = best_of(workload, node, strategy)
-    check_room(_baseline(workload, node), node)
+    best, base = best_of(workload, node, strategy), _baseline(workload, node)
+    check_room(base, node)
     run = simulate(node, best.workload, trace=True) if trace else best.run
-    alone = _Isolated(workload, node, best)
+    alone = _Isolated(workload, base, node, best)
     about = Later(lambda: Noted(given, workload, node, strategy, best, alone.shared, alone.own))
     stretch = later(lambda: _stretched(best.workload, node, run, alone)) if stretched else None
     lost = later(lambda: about().lost) if noted else None

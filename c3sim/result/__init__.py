@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -83,13 +84,19 @@ def late(*names: str) -> Callable[[Of], Of]:
 
 def changed(record: T, **changes: Any) -> T:
     """As ``dataclasses.replace``, but what comes late still does."""
+    kept = {
+        name: of(record) for name, of in _as_held(cast(Any, type(record))) if name not in changes
+    }
+    return type(record)(**kept, **changes)
 
-    def held(name: str) -> Any:
-        how = getattr(type(record), name)
-        return how.slot.__get__(record) if isinstance(how, _Late) else getattr(record, name)
 
-    names = [each.name for each in fields(cast(Any, record))]
-    return type(record)(**{name: held(name) for name in names if name not in changes}, **changes)
+@cache
+def _as_held(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Each field of a dataclass with slots, and the function that gives what a record holds."""
+    slots = [(each.name, getattr(kind, each.name)) for each in fields(kind)]
+    return [
+        (name, (slot.slot if isinstance(slot, _Late) else slot).__get__) for name, slot in slots
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
