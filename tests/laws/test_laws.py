@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 
 import laws_of_energy
 import laws_of_links
@@ -60,16 +61,19 @@ def _is_long(case: Case) -> bool:
 
 def tried_by_commit(turn: int, *, compiled: bool = False) -> list[Case]:
     """The cases that every commit has, and of others on real nodes those of *turn*."""
-    cases = sample()
-    teaching = on_teaching_nodes() if compiled else cases
-    always = {*on_real_nodes(case for case in cases if not _is_long(case))}
-    always |= {case for case in teaching if case.node_name in TEACHING}
-    others = {case for case in cases if case.node_name not in TEACHING} - always
+    teaching = on_teaching_nodes() if compiled else sample()
+    always = _real_always() | {case for case in teaching if case.node_name in TEACHING}
+    others = {case for case in sample() if case.node_name not in TEACHING} - always
     return [
         case
         for case in CASES
         if case in always or (case in others and has_turn(str(case), turn, TURNS))
     ]
+
+
+@cache
+def _real_always() -> frozenset[Case]:
+    return frozenset(on_real_nodes(case for case in sample() if not _is_long(case)))
 
 
 def test_laws_hold(tried: Case) -> None:

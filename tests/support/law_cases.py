@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
 from pathlib import Path
 from string import Template
@@ -200,6 +200,7 @@ def cover(
     return [case for case in cases if case in chosen]
 
 
+@cache
 def sample() -> list[Case]:
     """Every workload on the first teaching node that can run it, or on one other where those
     cannot; on each other node a cover.
