@@ -30,10 +30,10 @@ from c3sim.cachelab.state import (
     place_of,
     set_of,
 )
-from c3sim.engine.compiled.table import inline
+from c3sim.engine.compiled.table import inline, leaf
 
 
-@inline
+@leaf
 def many_of(mask: int) -> int:
     """Number of sectors of *mask*."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)

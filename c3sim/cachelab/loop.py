@@ -71,7 +71,7 @@ from c3sim.cachelab.state import (
     set_of,
 )
 from c3sim.cachelab.stream import Array
-from c3sim.engine.compiled.table import inline, inner
+from c3sim.engine.compiled.table import inline, inner, leaf
 
 
 @inner
@@ -313,12 +313,12 @@ def way_for(
     return free_way(s.l2, s.l2_ready, index, until), until
 
 
-@inline
+@leaf
 def bank_of(p: Settings, die: int, line: int) -> int:
     return die * p.banks + channel_of(p, line) % p.banks
 
 
-@inline
+@leaf
 def set_in_l2(p: Settings, die: int, line: int) -> int:
     return die * p.l2_sets + set_of(p, p.l2_sets, line, p.banks)
 

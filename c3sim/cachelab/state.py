@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from c3sim.cachelab.stream import Array
-from c3sim.engine.compiled.table import inline
+from c3sim.engine.compiled.table import leaf
 
 # Policies, as bits.
 L1, L2, STORES, NO_WAIT, RINSE, PREDICT = 1, 2, 4, 8, 16, 32
@@ -113,43 +113,43 @@ ROW, READY_OF_ROW = 0, 1
 POSITION, END, PHASE, PLACE, LATEST, AGE, SLOT_LINES = range(7)  # of a slot
 
 
-@inline
+@leaf
 def wide(number: Any) -> int:
     """*number* in 64 bits, as all others: loops are compiled for one kind of numbers."""
     return int(np.int64(number))
 
 
-@inline
+@leaf
 def line_of(cache: Array, index: int, way: int) -> int:
     """The line that a way of *cache* has."""
     return wide(cache[index, LINE, way])
 
 
-@inline
+@leaf
 def found_so_far(s: State) -> float:
     """Sectors that loads have found in L1 or L2, or on their way from there."""
     return float(s.counts[L1_HITS] + s.counts[L2_LOAD_HITS] + s.counts[JOINED])
 
 
-@inline
+@leaf
 def channel_of(p: Settings, line: int) -> int:
     chunk = line // p.interleave
     return int((chunk + chunk // p.channels) % p.channels)
 
 
-@inline
+@leaf
 def home_of(p: Settings, die: int, line: int) -> int:
     """The die whose L2 *line* of a unit of *die* belongs to."""
     return int(channel_of(p, line) // p.classes % p.dies) if p.parts else die
 
 
-@inline
+@leaf
 def place_of(p: Settings, line: int) -> int:
     """Number of *line* among those of its channel."""
     return int(line // p.interleave // p.channels * p.interleave + line % p.interleave)
 
 
-@inline
+@leaf
 def set_of(p: Settings, sets: int, line: int, groups: int) -> int:
     """Set of *line* among *sets*, of which each of *groups* groups of channels has as many."""
     group, place = channel_of(p, line), place_of(p, line)
