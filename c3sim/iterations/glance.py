@@ -17,7 +17,7 @@ from c3sim.iterations.described import changes_of
 from c3sim.iterations.measured import layers_to_run
 from c3sim.iterations.runs import Change, launched, numbers_of
 from c3sim.simulation.run import Run
-from c3sim.simulation.runs import average_before, run_once
+from c3sim.simulation.runs import run_once, settled_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading.loading import with_model
@@ -63,9 +63,9 @@ def _of_iteration(iteration: Iteration, model: Model, node: Node, change: Change
 
     def run(built: Built, *, eager: bool = False) -> Run:
         workload = change(launched(built.workload, eager=eager))
-        return run_once(node, workload, energy=False, average=average)
+        return run_once(node, workload, energy=False, settled=settled)
 
-    average = average_before(node, change(launched(small.workload, eager=False)))
+    settled = settled_before(node, change(launched(small.workload, eager=False)))
     shown = run(drawn)
     one = numbers_of(drawn, shown)
     if few != more:

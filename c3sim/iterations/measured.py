@@ -24,7 +24,8 @@ from c3sim.iterations.build import WHOLE, Built, Model, Piece, Plan, build, plan
 from c3sim.iterations.runs import Change, Like, Numbers, Runs, Sides, launched, of_copy
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
-from c3sim.simulation.runs import average_before
+from c3sim.machine.settling import Settled
+from c3sim.simulation.runs import settled_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm
@@ -129,8 +130,8 @@ def measure(
         few = more = layers
 
     def runs(few: int, more: int, *, eager: bool, **other: Any) -> Measured:
-        built, average = _whole(planned, more, change, eager=eager)
-        given: dict[str, Any] = {"planned": planned, "change": change, "average": average}
+        built, settled = _whole(planned, more, change, eager=eager)
+        given: dict[str, Any] = {"planned": planned, "change": change, "settled": settled}
         pieces = RunsOfPieces(**given, eager=eager, **{**how, **other})
         high = low = pieces(WHOLE, more, built)
         if few != more:
@@ -151,13 +152,13 @@ def measure(
 
 def _whole(
     planned: Plan, layers: int, change: Change, *, eager: bool
-) -> tuple[Built, float | None]:
+) -> tuple[Built, Settled | None]:
     """All of so many layers, and the power [W] of a GPU before the iteration. Raises InputErrors:
     cannot run there.
     """
     built = build(planned, layers)
     check_on_node(built.workload, planned.node)
-    return built, average_before(planned.node, change(launched(built.workload, eager=eager)))
+    return built, settled_before(planned.node, change(launched(built.workload, eager=eager)))
 
 
 def layers_to_run(planned: Plan) -> tuple[int, int]:
@@ -246,7 +247,7 @@ class RunsOfPieces:
     planned: Plan
     change: Change
     eager: bool
-    average: float | None
+    settled: Settled | None
     sides: Sides
     known: Known
     trace: bool
@@ -261,7 +262,7 @@ class RunsOfPieces:
                 self.change,
                 eager=self.eager,
                 called=self.planned.iteration.launch == "eager",
-                average=self.average,
+                settled=self.settled,
                 trace=self.trace,
                 sides=self.sides,
                 like=None if self.eager else self.known.get((piece, layers)),
@@ -277,13 +278,13 @@ def measure_turns(
     most = -(-planned.layers // (planned.stages * planned.chunks))
     if all_layers or most <= more + 1:
         few = more = most
-    average = _whole(planned, more, change, eager=False)[1]
+    settled = _whole(planned, more, change, eager=False)[1]
 
     def copies(piece: Piece) -> Workload:
         return change(launched(build(planned, 0, piece).workload, eager=False))
 
     def found(eager: bool) -> InTurns:
-        how: dict[str, Any] = {"average": average, "sides": sides, "known": known, "trace": trace}
+        how: dict[str, Any] = {"settled": settled, "sides": sides, "known": known, "trace": trace}
         runs = RunsOfPieces(planned=planned, change=change, eager=eager, **how)
         given: dict[str, Any] = {"planned": planned, "few": few, "more": more}
         return InTurns(**given, runs=runs, copies=copies, host_bound=eager)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from c3sim.iterations.build import Built
 from c3sim.iterations.builder import COMMUNICATION
 from c3sim.iterations.shares import adding_up, parts_of_step, shares_of_groups
+from c3sim.machine.settling import Settled
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
 from c3sim.simulation.run import Clocks, Run
 from c3sim.simulation.runs import run_once
@@ -111,12 +112,12 @@ def added(terms: Sequence[tuple[Numbers, float]]) -> Numbers:
 @dataclass(frozen=True, slots=True)
 class Runs:
     """The run of one number of layers, and those without either side; *workload* as it was run,
-    after a turn that drew *average* W of a GPU.
+    on GPUs that have *settled*.
     """
 
     built: Built
     workload: Workload
-    average: float | None
+    settled: Settled | None
     whole: Run
     compute: Run
     communication: Run | None
@@ -134,13 +135,13 @@ class Runs:
         *,
         eager: bool,
         called: bool,
-        average: float | None,
+        settled: Settled | None,
         trace: bool,
         sides: Sides = "run",
         like: Like | None = None,
     ) -> Runs:
         """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
-        be short. *average*: power [W] of a GPU before the iteration. Without *sides* nothing is
+        be short. *settled*: a GPU before the iteration. Without *sides* nothing is
         run but the whole: its wall time is right, what compares it with either side is not, but for
         waiting where :attr:`idle` is asked for or known, of a run *like* this one, whose energy is
         not followed either.
@@ -149,26 +150,26 @@ class Runs:
         exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
         clocks: Clocks = {} if like is None else like.clocks
         if trace:
-            whole = simulate(node, workload, energy=True, trace=True, average=average)
+            whole = simulate(node, workload, energy=True, trace=True, settled=settled)
         else:
-            whole = run_once(node, workload, energy=like is None, average=average, clocks=clocks)
+            whole = run_once(node, workload, energy=like is None, settled=settled, clocks=clocks)
         if not exchanged or sides == "none" or like is not None:
             idle = None if like is None else like.idle
-            return cls(built, workload, average, whole, whole, None, given=idle)
+            return cls(built, workload, settled, whole, whole, None, given=idle)
         one_side = without(workload, exchanged)
         if sides == "idle":
             on = node if eager else at_once(node)
-            run = run_once(on, one_side, energy=False, average=average)
+            run = run_once(on, one_side, energy=False, settled=settled)
             idle = run.end - compute_busy(run, built.classes)
-            return cls(built, workload, average, whole, whole, None, given=idle)
+            return cls(built, workload, settled, whole, whole, None, given=idle)
         other = one_after_the_other(workload, exchanged, eager=called)
         return cls(
             built,
             workload,
-            average,
+            settled,
             whole,
-            run_once(node, one_side, energy=False, average=average),
-            run_once(node, other, energy=False, average=average),
+            run_once(node, one_side, energy=False, settled=settled),
+            run_once(node, other, energy=False, settled=settled),
         )
 
     @property
@@ -229,7 +230,7 @@ class Runs:
         if private not in self.known:
             run = self.whole
             if private:
-                how: dict[str, Any] = {"energy": False, "average": self.average}
+                how: dict[str, Any] = {"energy": False, "settled": self.settled}
                 run = run_once(node, self.workload, private, clocks=self.whole.clocks, **how)
             self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
         return self.known[private]

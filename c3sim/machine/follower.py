@@ -138,7 +138,10 @@ class Follower:
         self._passed, self._due = 0.0, -1.0
 
     def factor(
-        self, power: Callable[[float], float], within: Callable[[float, float], float] | None = None
+        self,
+        power: Callable[[float], float],
+        within: Callable[[float, float], float] | None = None,
+        _load: object = None,
     ) -> float:
         """The clock factor from now on; *power*, *within*: as of a governor that acts at once."""
         within = within or partial(clock_factor, drawn=power)

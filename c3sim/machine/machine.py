@@ -20,6 +20,7 @@ from c3sim.machine.drawing import Drawing, l2_rate, memory_time, request_latency
 from c3sim.machine.energy import Bill, bill_of
 from c3sim.machine.follower import Call, Follower, Memory
 from c3sim.machine.governor import Governor
+from c3sim.machine.settling import Loads, Settled
 from c3sim.machine.state import (
     FULL_SPEED,
     REMEMBERED,
@@ -60,14 +61,14 @@ class Machine:
         private: frozenset[str] = frozenset(),
         groups: Mapping[str, str] | None = None,
         classes: int = 1,
-        average: float | None = None,
+        settled: Settled | None = None,
         memories: Memories | None = None,
         storing: bool = False,
         lines: Mapping[str, Lines] | None = None,
         set_aside: bool = False,
     ):
         """*groups*: of each task the group that shares what is private; left out: a group each.
-        *classes*: GPUs of a folded run; *average*: W drawn before, None: idle; *memories*: of
+        *classes*: GPUs of a folded run; *settled*: in a loop, None: idle; *memories*: of
         governors from the turn before, None: no loop; *storing*: a kernel
         stores at peers. *lines*: what a task does to those of the last cache, left out: as any
         does; *set_aside*: lines of it are kept for some.
@@ -75,7 +76,8 @@ class Machine:
         self.node, self.fluid, self.folded, self.private = node, fluid, folded, private
         self.gpus: tuple[int, ...] = tuple(range(classes if folded else node.ranks))
         self._memories, self._followers = memories, dict[tuple[int, str], Follower]()
-        self.average, self._groups, self._storing = average, groups or {}, storing
+        self.settled, self._groups, self._storing = settled, groups or {}, storing
+        self.loads = Loads()  # of the first GPU, where nothing has settled
         self._lines = lines or {}
         usual = row_misses(node.gpu.cache_policies, set_aside)
         self._usual_lines = Lines(Insertion(1.0, 0.0), usual)
@@ -280,7 +282,11 @@ class Machine:
         clock, again = self.node.gpu.clock, partial(self.fluid.refresh, self._domains[gpu])
         now = partial(getattr, self.fluid.env, "now")  # not of this machine: that would be a circle
         if self._memories is None or clock.response is None:
-            return Governor(clock, now, again, self.average)
+            noted = self.loads if self.settled is None and gpu == 0 and not name else None
+            settled = self.settled
+            if settled is not None and name:  # who has a clock of its own holds none for others
+                settled = Settled(settled.average)
+            return Governor(clock, now, again, settled, noted)
         before = self._memories.get((gpu, name))
         made = Follower(clock, clock.response, now, again, before)
         self._followers[gpu, name] = made

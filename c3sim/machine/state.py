@@ -186,7 +186,9 @@ class StateRule:
                 [bound for _, bound in kinds[1] or kinds[0]],
                 [f.tags.declared for f in holding],
             )
-        return by_clock.states[self._governors[name].factor(by_clock.power, by_clock.within)]
+        return by_clock.states[
+            self._governors[name].factor(by_clock.power, by_clock.within, by_clock)
+        ]
 
 
 def _by_bound(flows: Sequence[Declared], bounds: Sequence[int]) -> list[list[Declared]]:
@@ -277,6 +279,13 @@ class StateByClock:
         if bounds not in self._within:
             self._within[bounds] = clock_factor(limit, minimum, self.power)
         return self._within[bounds]
+
+    def pace(self, clock: float) -> float:
+        """Mean rate of the flows at *clock*, against what each declares at the maximum."""
+        self.power(clock)
+        state, kinds = self.states[clock], [self._kinds[kind] for _, kind, _ in self._drawing]
+        paces = [kind.rate(state) / kind.full for kind in kinds if kind.full]
+        return sum(paces) / len(paces) if paces else 1.0
 
     def _power(self, state: GpuState) -> float:
         """W in *state*, no less than what flows take once tasks share capacities. Flows of one task

@@ -20,13 +20,14 @@ from typing import Any
 from pydantic_core import to_json
 
 from c3sim.machine.machine import Memories
+from c3sim.machine.settling import Settled
 from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
 from c3sim.models.latest import for_latest
 from c3sim.processes.plan import hosts_call
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.simulate import NOTHING, average_behind, averages, first_turn, simulate
+from c3sim.simulation.simulate import NOTHING, averages, first_turn, settled_behind, simulate
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
@@ -45,7 +46,7 @@ ALONE = "task"  # what a task alone, and its stream, may be called: equal ones s
 WAITS = ("after", "launch_after", "launch_time", "awaits", "peers_late")
 
 _CONDITIONS = ("buffers", "tasks", "streams", "host", "schedule")
-_Key = tuple[str, frozenset[str], bool, bool, float | None, Hashable]
+_Key = tuple[str, frozenset[str], bool, bool, Settled | None, Hashable]
 
 
 class _Known:
@@ -139,7 +140,7 @@ def run_once(
     *,
     by_class: bool = False,
     energy: bool = True,
-    average: float | None = None,
+    settled: Settled | None = None,
     clocks: Memories = NOTHING,
 ) -> Run:
     """The run of *workload* on *node*, from memory if it was simulated before; other arguments as
@@ -147,17 +148,17 @@ def run_once(
     """
     workload = _as_run(node, workload)
     before = tuple(sorted(clocks.items()))
-    key = (_conditions(node, workload), private, by_class, energy, average, before)
+    key = (_conditions(node, workload), private, by_class, energy, settled, before)
 
     def simulated(on: Node) -> Run:
-        how: dict[str, Any] = {"by_class": by_class, "energy": energy, "average": average}
+        how: dict[str, Any] = {"by_class": by_class, "energy": energy, "settled": settled}
         return simulate(on, workload, private=private, clocks=clocks, **how)
 
     return _once(node, workload, key, simulated)
 
 
-def average_before(node: Node, workload: Workload) -> float | None:
-    """Power [W] of a GPU, averaged as its governor does, in the middle of a loop; None: no loop.
+def settled_before(node: Node, workload: Workload) -> Settled | None:
+    """Average power of a GPU, and its clock, in the middle of a loop; None: no loop.
     The turn that says it is remembered as runs are.
     """
     if not averages(node, workload):
@@ -165,7 +166,7 @@ def average_before(node: Node, workload: Workload) -> float | None:
     workload = _as_run(node, workload)
     key = (_conditions(node, workload), frozenset[str](), False, True, None, "first turn")
     turn = _once(node, workload, key, lambda on: first_turn(on, workload))
-    return average_behind(node, workload, turn)
+    return settled_behind(node, workload, turn)
 
 
 def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node], Run]) -> Run:
@@ -195,11 +196,11 @@ def _known(key: _Key, node: Node) -> Run | None:
     """The run that is remembered by *key* for *node*; where all is shared, also one whose energy is
     known too, and the turn of a loop behind which clocks are as those before this one.
     """
-    conditions, private, by_class, energy, average, before = key
+    conditions, private, by_class, energy, settled, before = key
     keys = [key]
     if not private:
         ways = product(dict.fromkeys((energy, True)), dict.fromkeys((before, ())))
-        keys = [(conditions, private, by_class, of, average, clocks) for of, clocks in ways]
+        keys = [(conditions, private, by_class, of, settled, clocks) for of, clocks in ways]
     for each in keys:
         known = _runs.get(each)
         found = None if known is None else known.get(node)

@@ -23,6 +23,7 @@ from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import idle_energy, task_accounts
 from c3sim.machine.follower import behind
 from c3sim.machine.machine import Machine, Memories, Turns
+from c3sim.machine.settling import Settled, Turn
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
 from c3sim.processes.streams import TaskRuns, no_room
@@ -84,7 +85,7 @@ def simulate(
     energy: bool = False,
     trace: bool = False,
     compiled: bool = False,
-    average: float | None = None,
+    settled: Settled | None = None,
     clocks: Memories = NOTHING,
 ) -> Run:
     """Run *workload*, once for every way in which its ranks may begin (simulation/draws.py).
@@ -92,8 +93,8 @@ def simulate(
     *private*: kinds of sharing to take away, between tasks; *by_class*: between those that compute
     and those that communicate alone. *fold*: overrides the derived decision (None).
     *energy*: record the accounts; *trace*: the timeline as well. *compiled* (needs numba): pays off
-    in unfolded runs with hundreds of flows at once, and changes rounding alone. *average*: power
-    [W] of a GPU before the run; None: derived (of a loop, from a turn of it). *clocks*: of a turn
+    in unfolded runs with hundreds of flows at once, and changes rounding alone. *settled*: in the
+    middle of a loop; None: derived (of a loop, from a turn of it). *clocks*: of a turn
     much like this one (:attr:`Run.clocks`); empty: found by going round.
 
     Raises DeadlockError when nothing can happen any more and tasks are unfinished.
@@ -101,26 +102,26 @@ def simulate(
     how = _Options(private, by_class, tuple(observers), bool(fold), energy, trace, compiled, clocks)
 
     def run() -> Run:
-        return _every_way(node, workload, how, fold, average)
+        return _every_way(node, workload, how, fold, settled)
 
     if how.observers or trace:  # these want the run itself, or much of it
         return run()
-    asked = (sorted(private), by_class, fold, energy, compiled, average, *sorted(clocks.items()))
+    asked = (sorted(private), by_class, fold, energy, compiled, settled, *sorted(clocks.items()))
     return found_or_made(node, workload, asked, run)
 
 
 def _every_way(
-    node: Node, workload: Workload, how: _Options, fold: bool | None, average: float | None
+    node: Node, workload: Workload, how: _Options, fold: bool | None, settled: Settled | None
 ) -> Run:
     workload = expanded(workload, node)
     node = _limited(node, workload.host.power_share)
     tasks = plan(workload, node)
     how = replace(how, folded=folds(tasks) if fold is None else fold)
-    if average is None:
-        average = _average_before(tasks, how)
+    if settled is None:
+        settled = _settled_before(tasks, how)
 
     def begin(draw: Draw) -> Case:
-        return Case(draw, _turn(tasks, draw.arrivals, average, how))
+        return Case(draw, _turn(tasks, draw.arrivals, settled, how))
 
     cases = [begin(draw) for draw in draws(tasks)]
     loop = workload.host.loop
@@ -148,12 +149,12 @@ def first_turn(node: Node, workload: Workload) -> Run:
     return _simulate(tasks, Arrivals(), None, how)
 
 
-def _average_before(tasks: Plan, how: _Options) -> float | None:
+def _settled_before(tasks: Plan, how: _Options) -> Settled | None:
     node, workload = tasks.scene.node, tasks.scene.workload
     if not averages(node, workload):
         return None
     turn = _simulate(tasks, Arrivals(), None, replace(how, energy=True, trace=False))
-    return average_behind(node, workload, turn)
+    return settled_behind(node, workload, turn)
 
 
 def averages(node: Node, workload: Workload) -> bool:
@@ -161,13 +162,19 @@ def averages(node: Node, workload: Workload) -> bool:
     return workload.host.loop is not None and node.gpu.clock.power_window > 0
 
 
-def average_behind(node: Node, workload: Workload, turn: Run) -> float:
-    """Power [W] of a GPU, averaged as its governor does, in the middle of a loop of such turns."""
+def settled_behind(node: Node, workload: Workload, turn: Run) -> Settled:
+    """Average power of a GPU, and its clock, in the middle of a loop of such turns."""
     clock, loop = node.gpu.clock, workload.host.loop
     assert loop is not None
-    drawn = turn.energy / turn.end / node.ranks
-    share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)
-    return min(clock.power_limit, clock.idle_power + (drawn - clock.idle_power) * share)
+
+    def behind(drawn: float) -> float:
+        share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)
+        return clock.idle_power + (drawn - clock.idle_power) * share
+
+    settles = turn.settles
+    if settles is not None and behind(settles.drawn) >= clock.power_limit:
+        return Settled(clock.power_limit, settles.clock)
+    return Settled(min(clock.power_limit, behind(turn.energy / turn.end / node.ranks)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +206,18 @@ def uncollected() -> Iterator[None]:
 _NOBODY: Turns = {}
 
 
-def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
+def _turn(plan: Plan, arrivals: Arrivals, settled: Settled | None, how: _Options) -> Run:
     """One run; of a loop on GPUs whose clock follows power, a turn that leaves the clock as it
     found it. One behind clocks that are given is such a turn if the next one is like it. A clock of
     one task is that of a GPU which has long done what that begins with.
     """
     clock = plan.scene.node.gpu.clock
     if plan.scene.workload.host.loop is None or clock.response is None:
-        return _simulate(plan, arrivals, average, how)
+        return _simulate(plan, arrivals, settled, how)
     if "clock" in how.private and not how.by_class:
-        return _simulated(plan, arrivals, average, how, {})[0]
+        return _simulated(plan, arrivals, settled, how, {})[0]
     if how.clocks:
-        run, turns = _simulated(plan, arrivals, average, how, how.clocks)
+        run, turns = _simulated(plan, arrivals, settled, how, how.clocks)
         if _behind(clock, turns, _left_by(turns)) is not None:
             return run
     memories: Memories = {}
@@ -219,7 +226,7 @@ def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) 
     for _ in range(MOST_TURNS):
         before, again = memories, _behind(clock, turns, memories)
         if again is None:
-            run, turns = _simulated(plan, arrivals, average, brief, before)
+            run, turns = _simulated(plan, arrivals, settled, brief, before)
             again = _left_by(turns)
         memories = again
         span -= run.end
@@ -227,7 +234,7 @@ def _turn(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) 
             break
     if brief == how and _behind(clock, turns, memories) is not None:
         return replace(run, clocks=memories)
-    return _simulated(plan, arrivals, average, how, memories)[0]
+    return _simulated(plan, arrivals, settled, how, memories)[0]
 
 
 def _left_by(turns: Turns) -> Memories:
@@ -255,13 +262,17 @@ def _behind(clock: ClockSpec, turns: Turns, memories: Memories) -> Memories | No
     return found
 
 
-def _simulate(plan: Plan, arrivals: Arrivals, average: float | None, how: _Options) -> Run:
-    return _simulated(plan, arrivals, average, how, None)[0]
+def _simulate(plan: Plan, arrivals: Arrivals, settled: Settled | None, how: _Options) -> Run:
+    return _simulated(plan, arrivals, settled, how, None)[0]
 
 
 @uncollected()
 def _simulated(
-    plan: Plan, arrivals: Arrivals, average: float | None, how: _Options, memories: Memories | None
+    plan: Plan,
+    arrivals: Arrivals,
+    settled: Settled | None,
+    how: _Options,
+    memories: Memories | None,
 ) -> tuple[Run, Turns]:
     """A run, and what governors were asked in it; *memories*: before it, None: no loop."""
     node, workload = plan.scene.node, plan.scene.workload
@@ -269,7 +280,7 @@ def _simulated(
     clock = Clock()
     watching = (*how.observers, recorder) if recorder else how.observers
     fluid = Fluid(clock, watching, _compiled() if how.compiled else None)
-    machine = _machine(plan, fluid, len(arrivals.classes), average, memories, how)
+    machine = _machine(plan, fluid, len(arrivals.classes), settled, memories, how)
     spans: list[Span] | None = [] if how.trace else None
     context = Context(clock, plan, fluid, machine, spans, arrivals)
     held = UnitsHeld(context.dispatchers)
@@ -291,6 +302,7 @@ def _simulated(
         events=events,
         exposure=exposure(workload, times),
         clocks=memories or {},
+        settles=_settles(plan, machine) if settled is None else None,
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
         lines={} if recorder is None else _lines(plan, machine, recorder),
         timeline=None
@@ -298,6 +310,15 @@ def _simulated(
         else _timeline(machine, recorder, held, spans),
     )
     return made, machine.turns
+
+
+def _settles(plan: Plan, machine: Machine) -> Turn | None:
+    """Clock at which a loop of such turns settles; None: nothing settles."""
+    scene = plan.scene
+    if not averages(scene.node, scene.workload) or scene.node.gpu.clock.response is not None:
+        return None
+    machine.loads.until(machine.fluid.env.now)
+    return machine.loads.turn(scene.node.gpu.clock)
 
 
 def _stepped(clock: Clock, tasks: TaskRuns) -> int:
@@ -328,7 +349,7 @@ def _machine(
     plan: Plan,
     fluid: Fluid,
     classes: int,
-    average: float | None,
+    settled: Settled | None,
     memories: Memories | None,
     how: _Options,
 ) -> Machine:
@@ -339,7 +360,7 @@ def _machine(
         private=how.private,
         groups=_sides(plan) if how.by_class else {},
         classes=classes,
-        average=average,
+        settled=settled,
         memories=memories,
         storing=any(task.stores_at_peers for task in plan.tasks.values()),
         lines={name: task.lines for name, task in plan.tasks.items()},

@@ -8,6 +8,7 @@ import pytest
 
 import c3sim
 from c3sim.machine.governor import Governor
+from c3sim.machine.settling import Loads, Settled
 from c3sim.spec.parts import Clock
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
@@ -111,6 +112,50 @@ def test_a_peak_acts_at_once():
 def test_an_average_of_before_shortens_the_way_to_the_limit():
     """From 250 W: (900 - 250) / (900 - 300) are left to go, not 800 / 600."""
     time = Time()
-    governor = Governor(CLOCK, lambda: time.now, time.asked.append, average=250.0)
+    governor = Governor(CLOCK, lambda: time.now, time.asked.append, Settled(250.0))
     governor.factor(half)
     assert time.asked == [pytest.approx(0.02 * math.log(650 / 600))]
+
+
+class Work:
+    """A load of 100 W + 800 W f f, whose pace follows the clock; or one of 100 W, at any pace."""
+
+    def __init__(self, watts: float) -> None:
+        self.watts = watts
+
+    def power(self, clock: float) -> float:
+        return 100.0 + self.watts * clock**2
+
+    def within(self, limit: float, minimum: float) -> float:
+        return (
+            max(minimum, min(1.0, math.sqrt((limit - 100.0) / self.watts))) if self.watts else 1.0
+        )
+
+    def pace(self, clock: float) -> float:
+        return clock if self.watts else 1.0
+
+
+def test_a_turn_settles_at_the_clock_at_which_its_mean_power_is_the_limit():
+    """Half of the time 900 W, half 100 W: 500 W in the mean. At f the first half lasts 1/f as long:
+    ((100 + 800 f f) / f + 100) / (1 / f + 1) = 300, so 800 f f - 200 f - 200 = 0, f = 0.64039.
+    """
+    time, loads = Time(), Loads()
+    governor = Governor(CLOCK, lambda: time.now, time.asked.append, loads=loads)
+    for load in (Work(800.0), Work(0.0)):
+        governor.factor(load.power, load.within, load)
+        time.now += 0.001
+    loads.until(time.now)
+    turn = loads.turn(CLOCK)
+    assert turn is not None and turn.drawn == pytest.approx(500.0)
+    assert turn.clock == pytest.approx((200 + math.sqrt(200**2 + 4 * 800 * 200)) / 1600, rel=1e-6)
+
+
+def test_a_settled_clock_is_held_for_every_load_but_where_a_peak_binds():
+    """Whatever is drawn, the factor stays; 500 W at most is 0.7071 of the clock of 900 W."""
+    time, held = Time(), Settled(300.0, 0.8)
+    governor = Governor(CLOCK, lambda: time.now, time.asked.append, held)
+    assert governor.factor(half) == 0.8 and governor.factor(idle) == 0.8
+    peak = CLOCK.model_copy(update={"peak_power": 500.0})
+    governor = Governor(peak, lambda: time.now, time.asked.append, held)
+    assert governor.factor(half) == pytest.approx(math.sqrt(0.5))
+    assert governor.factor(idle) == 0.8

@@ -12,6 +12,7 @@ from law_nodes import scaled
 import c3sim
 from c3sim.evaluation.strategies.table import best_workload, candidates_of
 from c3sim.experiments.points import node_with
+from c3sim.machine.settling import Settled
 from c3sim.simulation import runs
 from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
@@ -117,11 +118,11 @@ def test_an_iteration_asked_for_again_is_not_simulated_but_what_was_drawn_before
     node = load_hardware("mi300x-8").node
     runs.forget()
     first = c3sim.run("bert-large-one-gpu")
-    cold, warm = (runs.run_once(node, workload, average=watts) for watts in (200.0, 700.0))
+    cold, warm = (runs.run_once(node, workload, settled=Settled(watts)) for watts in (200.0, 700.0))
     assert cold is not warm and _kept() == 4
     monkeypatch.setattr(runs, "simulate", None)
     assert c3sim.run("bert-large-one-gpu").to_dict() == first.to_dict()
-    assert runs.run_once(node, workload, average=200.0) is cold
+    assert runs.run_once(node, workload, settled=Settled(200.0)) is cold
 
 
 @pytest.mark.turns(5)
@@ -334,9 +335,9 @@ def test_the_turn_that_says_what_was_drawn_before_is_remembered(
     node = load_hardware("h200-8").node
     other, _ = set_si(node, NO_WORKLOAD, "links.bandwidth", node.links.bandwidth / 2)
     runs.forget()
-    average = runs.average_before(node, workload)
-    assert average is not None and average > node.gpu.clock.idle_power
-    assert runs.average_before(other, workload) == average
+    settled = runs.settled_before(node, workload)
+    assert settled is not None and settled.average > node.gpu.clock.idle_power
+    assert runs.settled_before(other, workload) == settled
     assert len(turns) == 1
 
 

@@ -22,7 +22,7 @@ from c3sim.iterations.build import build
 from c3sim.iterations.runs import launched
 from c3sim.kit.grid import Table, remarks, tables_by
 from c3sim.kit.panels import Panel, panels_by
-from c3sim.simulation.runs import average_before
+from c3sim.simulation.runs import settled_before
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.study import Study
 
@@ -79,10 +79,10 @@ def removal(case: IterationCase) -> dict[str, float]:
     planned = case.planned()
     built = build(planned, min(LAYERS, planned.own_layers))
     workload = case.change(launched(built.workload, eager=False))
-    average = average_before(case.node, workload)
+    settled = settled_before(case.node, workload)
 
     def wall(private: frozenset[str]) -> float:
-        run = simulate(case.node, workload, private=private, by_class=True, average=average)
+        run = simulate(case.node, workload, private=private, by_class=True, settled=settled)
         return run.end
 
     whole = wall(frozenset())
