@@ -24,7 +24,7 @@ from c3sim.iterations.build import WHOLE, Built, Model, Piece, Plan, build, plan
 from c3sim.iterations.runs import Change, Like, Numbers, Runs, Sides, launched, of_copy
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
-from c3sim.machine.settling import Settled
+from c3sim.simulation.run import Settled
 from c3sim.simulation.runs import settled_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration

@@ -31,11 +31,11 @@ def rotary_backward(o: OperatorSet, queries: float, keys: float) -> list[Step]:
 
 
 def _turned(o: OperatorSet, prefix: str, what: str, numbers: float) -> list[Op]:
-    def kernel(name: str, count: float) -> Op:
-        op = o.elementwise(f"{prefix}-{what}-{name}", count, 1, 1, strided=True)
+    def kernel(name: str, count: float, flops: float = 0.0) -> Op:
+        op = o.elementwise(f"{prefix}-{what}-{name}", count, 1, 1, strided=True, flops=flops)
         return replace(op, kept=False)
 
-    halves = kernel("halves", numbers).called({"copy": 1, "view": 1})
+    halves = kernel("halves", numbers, o.parts.joined_flops).called({"copy": 1, "view": 1})
     return [
         kernel("cosine", numbers),
         kernel("sign", numbers / 2),

@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 from c3sim.iterations.build import Built
 from c3sim.iterations.builder import COMMUNICATION
 from c3sim.iterations.shares import adding_up, parts_of_step, shares_of_groups
-from c3sim.machine.settling import Settled
 from c3sim.simulation.exposure import CLASSES, busy_and_exposed, compute_busy
-from c3sim.simulation.run import Clocks, Run
+from c3sim.simulation.run import Clocks, Run, Settled
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.energies import IDLE

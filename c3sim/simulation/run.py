@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from c3sim.machine.cache_counts import CacheCounts
 from c3sim.machine.machine import Memories
+from c3sim.machine.settling import Settled as Settled
 from c3sim.machine.settling import Turn
 from c3sim.processes.plan import Arrivals
 from c3sim.result import Timeline

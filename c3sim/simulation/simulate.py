@@ -204,6 +204,8 @@ def uncollected() -> Iterator[None]:
 
 
 _NOBODY: Turns = {}
+#: A GPU before a run; None: idle.
+Before = Settled | None
 
 
 def _turn(plan: Plan, arrivals: Arrivals, settled: Settled | None, how: _Options) -> Run:
@@ -268,11 +270,7 @@ def _simulate(plan: Plan, arrivals: Arrivals, settled: Settled | None, how: _Opt
 
 @uncollected()
 def _simulated(
-    plan: Plan,
-    arrivals: Arrivals,
-    settled: Settled | None,
-    how: _Options,
-    memories: Memories | None,
+    plan: Plan, arrivals: Arrivals, settled: Before, how: _Options, memories: Memories | None
 ) -> tuple[Run, Turns]:
     """A run, and what governors were asked in it; *memories*: before it, None: no loop."""
     node, workload = plan.scene.node, plan.scene.workload

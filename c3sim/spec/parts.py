@@ -388,6 +388,8 @@ class Operators(Hardware):
     strided_flops: Positive
     """vector FLOP in whose time an element of a tensor is found that is part of a wider one, or
     transposed"""
+    joined_flops: Factor = 0.0
+    """the same where halves of rows are put together, as rotary embeddings do; left out: no more"""
     activation_flops: Positive
     """vector FLOP in whose time an activation function with an exponential or an error function is
     computed for an element"""

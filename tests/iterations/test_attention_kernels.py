@@ -79,3 +79,14 @@ def test_kernels_of_flash_attention_2_take_as_long_as_alone() -> None:
         "workgroups": 1000,
         "per_unit": 2,
     }
+
+
+def test_halves_of_heads_are_put_together_slower_than_they_are_copied() -> None:
+    """Measured on one H200 (validation/data/kernels, h200-strided), 32 heads of 128, 8192 tokens:
+    136 us, where a copy of strided rows takes 85. 132 units of 128 lanes, two FLOP a cycle each.
+    """
+    parts, units = H200.operators, H200.compute_units
+    assert parts
+    peak = 132 * units.flops_per_cycle["fp32"] * H200.clock.maximum
+    for flops, measured in ((parts.joined_flops, 136e-6), (parts.strided_flops, 85e-6)):
+        assert abs(flops * 8192 * 32 * 128 / peak / measured - 1) < 0.05, measured

@@ -40,7 +40,7 @@ def simulated(monkeypatch):
     [
         ({"kind": "fsdp"}, "as_written", 2),
         (MESH, "as_written", 2),
-        (MESH, "conccl", 3),
+        (MESH, "conccl", 4),
         pytest.param({**MESH, "pp": 1, "dp_shard": 4}, "as_written", 2, marks=pytest.mark.long),
     ],
 )

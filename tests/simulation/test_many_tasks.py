@@ -123,8 +123,8 @@ def test_a_run_leaves_the_collector_nothing(node: Node, workload: Workload) -> N
 def test_equal_pieces_ask_for_their_commands_and_flows_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Eight gathers of seven copies each: one program, seven kinds of copies, and of the GEMMs as
-    many as a few pieces have that find the cache otherwise.
+    """Eight gathers of seven copies each: one program, one kind of copies on a GPU that stands for
+    all, and of the GEMMs as many as a few pieces have that find the cache otherwise.
     """
     made: list[str] = []
     program, bill = engine_collective.collective_program, machine.bill_of
@@ -136,4 +136,4 @@ def test_equal_pieces_ask_for_their_commands_and_flows_once(
     monkeypatch.setattr(machine, "bill_of", lambda *a, **k: made.append("flow") or bill(*a, **k))
     simulate(load_hardware("mi300x-8").node, pieces("dma"))
     assert made.count("program") == 1
-    assert 7 < made.count("flow") < 2 * 7
+    assert 1 < made.count("flow") < 7
