@@ -57,7 +57,7 @@ def test_a_run_notes_it():
     (note,) = [
         each for each in c3sim.run("gemm-beside-all-gather").notes if "calibrated domain" in each
     ]
-    alone = "measured alone two octaves away at most: 1 run, 1 % off in the median"
+    alone = "measured alone two octaves away at most: 1 run, 0 % off in the median"
     assert note == (
         f"gather lies outside the calibrated domain: no all_gather; {alone}, suite rccl_all_gather"
     )
@@ -67,7 +67,7 @@ def test_a_run_notes_it():
 def test_records_alone_that_are_off_vouch_for_nothing(monkeypatch):
     """The laboratory passes over what ends in NEARBY; a task that is off alone stays a warning."""
     workload, node = prepare("all-gather-alone", None)
-    assert alone(node, workload, "gather").startswith(f"{trust.NEARBY}: 1 run, 1 %")
+    assert alone(node, workload, "gather").startswith(f"{trust.NEARBY}: 1 run, 0 %")
     worse = tuple(replace(cell, median=0.3) for cell in trust.cells())
     monkeypatch.setattr(trust, "cells", lambda: worse)
     assert alone(node, workload, "gather").startswith(f"{trust.OFF_TOO}: 1 run, 30 %")
@@ -81,7 +81,7 @@ def test_what_was_measured_alone_is_said_up_to_two_octaves_away(size, said):
     notes = c3sim.run("all-gather-alone", set={"task.gather.size": size}).notes
     (note,) = [each for each in notes if "calibrated domain" in each]
     assert (trust.NEARBY in note) == said
-    assert ("the nearest measured alone lies 2.0 octaves away: 1 run, 1 % off" in note) != said
+    assert ("the nearest measured alone lies 2.0 octaves away: 1 run, 0 % off" in note) != said
 
 
 def test_what_was_never_measured_alone_says_so():
