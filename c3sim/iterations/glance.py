@@ -65,7 +65,7 @@ def _of_iteration(iteration: Iteration, model: Model, node: Node, change: Change
         workload = change(launched(built.workload, eager=eager))
         return run_once(node, workload, energy=False, settled=settled)
 
-    settled = settled_before(node, change(launched(small.workload, eager=False)))
+    settled = settled_before(node, change(launched(drawn.workload, eager=False)))
     shown = run(drawn)
     one = numbers_of(drawn, shown)
     if few != more:

@@ -49,10 +49,14 @@ BERT: dict[str, Any] = {
     ids=str,
 )
 def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
+    """At the power limit of H200 the clock is that at which the few layers settle, in which a head
+    counts for more than in all: 1.1 % of the wall for seven layers (decision 140).
+    """
     few, all_of_them = result(**fields), result(all_layers=True, **fields)
     assert few.simulated < all_of_them.simulated == all_of_them.layers
-    assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=5e-3)
-    assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=1e-2)
+    near = 1.5e-2 if few.node.startswith("h") else 5e-3
+    assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=near)
+    assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=2 * near)
     assert few.communication_s == pytest.approx(all_of_them.communication_s, rel=0.05)
     for name, times in all_of_them.overlap.classes.items():
         if times.busy_s > 0.02 * all_of_them.wall_s:

@@ -152,15 +152,15 @@ def test_pieces_keep_less_gathered_and_more_inputs() -> None:
 
 
 @pytest.mark.turns(5)
-def test_operators_may_run_quicker_than_without_communication() -> None:
-    """Under the power limit of H200: with gathers behind the operators, on their stream, a GPU
-    rests, and is clocked higher afterwards. Then they are stretched by less than nothing, and
-    wall = computing + exposed + stretched holds all the same. Without a limit they are not.
+def test_operators_have_the_clock_of_the_step_without_communication_too() -> None:
+    """Under the power limit of H200, with gathers behind the operators, on their stream: computing
+    by itself is asked for at the clock at which the whole step settles (decision 140), so nothing
+    is stretched, and wall = computing + exposed + stretched. Nor is it without a limit.
     """
     loaded = described(layers=6, parallel={"kind": "fsdp", "prefetch": 0}, batch=2)
     node = load_hardware("h200-4").node
     found = run_described(loaded, node, settings={})
-    assert found.overlap.stretched_s < -0.01 * found.wall_s
+    assert abs(found.overlap.stretched_s) < 0.01 * found.wall_s
     parts = found.compute_s + found.overlap.exposed_s + found.overlap.stretched_s
     assert found.wall_s == pytest.approx(parts, rel=0.01)
     unlimited = run_described(loaded, node, settings={"gpu.clock.power_limit": "10 kW"})
