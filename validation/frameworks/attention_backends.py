@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.profiler import ProfilerActivity, profile
+
+from .timing import kernels_of
 
 CALLS = 5
 BACKENDS = {
@@ -43,7 +43,7 @@ SHAPES = (
 )
 
 
-def kernels_of(shape: tuple[Any, ...], backend: SDPBackend | None) -> Iterator[dict[str, Any]]:
+def kernels_by(shape: tuple[Any, ...], backend: SDPBackend | None) -> list[dict[str, Any]]:
     """Kernels of one call and of its backward pass."""
     batch, heads, groups, width, queries, keys, causal = shape
     sizes = (heads, queries), (groups, keys), (groups, keys)
@@ -61,17 +61,7 @@ def kernels_of(shape: tuple[Any, ...], backend: SDPBackend | None) -> Iterator[d
             out.backward(gradient)
             q.grad = k.grad = v.grad = None
 
-        for _ in range(CALLS):
-            call()
-        torch.cuda.synchronize()
-        with profile(activities=[ProfilerActivity.CUDA]) as seen:
-            for _ in range(CALLS):
-                call()
-            torch.cuda.synchronize()
-    for each in seen.key_averages():
-        if each.device_time_total:
-            us = each.device_time_total / CALLS
-            yield {"kernel": each.key[:120], "calls": each.count / CALLS, "us": round(us, 2)}
+        return kernels_of(call, CALLS)
 
 
 def main() -> None:
@@ -83,7 +73,7 @@ def main() -> None:
         for shape in SHAPES:
             for name, backend in BACKENDS.items():
                 about = {"backend": name, **dict(zip(names, shape, strict=True))}
-                for line in kernels_of(shape, backend):
+                for line in kernels_by(shape, backend):
                     file.write(json.dumps({**about, **line}) + "\n")
 
 

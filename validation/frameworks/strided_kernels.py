@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.profiler import ProfilerActivity, profile
+
+from .timing import BF16, kernels_of
 
 CALLS = 5
 SIZES = ((2048, 32), (4096, 32), (8192, 32), (16384, 32), (8192, 8))  # tokens, heads
-BF16 = {"device": "cuda", "dtype": torch.bfloat16}
 
 
 def cases(tokens: int, heads: int) -> dict[str, Callable[[], Tensor]]:
@@ -56,28 +55,13 @@ def cases(tokens: int, heads: int) -> dict[str, Callable[[], Tensor]]:
     }
 
 
-def kernels_of(call: Callable[[], Tensor]) -> Iterator[dict[str, Any]]:
-    """Kernels of one *call*."""
-    for _ in range(CALLS):
-        call()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        for _ in range(CALLS):
-            call()
-        torch.cuda.synchronize()
-    for each in seen.key_averages():
-        if each.device_time_total:
-            us = round(each.device_time_total / CALLS, 2)
-            yield {"kernel": each.key[:140], "calls": each.count / CALLS, "us": us}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     with parser.parse_args().out.open("w") as file:
         for tokens, heads in SIZES:
             for name, call in cases(tokens, heads).items():
-                for line in kernels_of(call):
+                for line in kernels_of(call, CALLS):
                     about = {"case": name, "tokens": tokens, "heads": heads, **line}
                     file.write(json.dumps(about) + "\n")
 

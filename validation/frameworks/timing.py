@@ -71,6 +71,22 @@ def launched(run: Call, *, host: bool = False) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda each: float(each["ts"]))
 
 
+def kernels_of(call: Call, calls: int) -> list[dict[str, Any]]:
+    """Kernels of one *call*: name, how often it runs, and its microseconds in all; the mean of
+    *calls* calls in one trace, behind as many others.
+    """
+    for _ in range(calls):
+        call()
+    torch.cuda.synchronize()
+    found: dict[str, list[float]] = {}
+    for each in launched(lambda: [call() for _ in range(calls)]):
+        found.setdefault(each["name"], []).append(float(each["dur"]))
+    return [
+        {"kernel": name[:140], "calls": len(us) / calls, "us": round(sum(us) / calls, 2)}
+        for name, us in found.items()
+    ]
+
+
 def write_trace(profiler: profile, file: Path) -> None:
     """The trace of *profiler* as *file*, compressed."""
     plain = file.with_suffix("")
