@@ -26,6 +26,12 @@ BERT: dict[str, Any] = {
 }
 
 
+#: An open mistake: strict, so a fix fails here.
+OWN_CLOCK = pytest.mark.xfail(
+    strict=True, reason="few layers settle at a clock of their own (decision 140)"
+)
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -33,9 +39,13 @@ BERT: dict[str, Any] = {
             {"layers": 9, "parallel": {"kind": "ddp"}, "optimizer": "adamw"}, marks=pytest.mark.long
         ),
         pytest.param(
-            {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}}, marks=pytest.mark.long
+            {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}},
+            marks=[pytest.mark.long, OWN_CLOCK],  # 0.8 % short
         ),
-        {"layers": 7, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
+        pytest.param(  # 1.1 % long
+            {"layers": 7, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
+            marks=OWN_CLOCK,
+        ),
         pytest.param({**BERT, "layers": 14}, marks=pytest.mark.long),  # bound by the host
         pytest.param(  # the same, which launches the optimizer behind a long last exchange
             {"node": "h100-cluster", "layers": 12, "optimizer": "adamw", "parallel": {"cp": 16}},
@@ -49,14 +59,10 @@ BERT: dict[str, Any] = {
     ids=str,
 )
 def test_few_layers_stand_for_all(fields: dict[str, Any]) -> None:
-    """At the power limit of H200 the clock is that at which the few layers settle, in which a head
-    counts for more than in all: 1.1 % of the wall for seven layers (decision 140).
-    """
     few, all_of_them = result(**fields), result(all_layers=True, **fields)
     assert few.simulated < all_of_them.simulated == all_of_them.layers
-    near = 1.5e-2 if few.node.startswith("h") else 5e-3
-    assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=near)
-    assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=2 * near)
+    assert few.wall_s == pytest.approx(all_of_them.wall_s, rel=5e-3)
+    assert few.energy_j == pytest.approx(all_of_them.energy_j, rel=1e-2)
     assert few.communication_s == pytest.approx(all_of_them.communication_s, rel=0.05)
     for name, times in all_of_them.overlap.classes.items():
         if times.busy_s > 0.02 * all_of_them.wall_s:
