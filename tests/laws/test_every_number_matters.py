@@ -40,8 +40,6 @@ UNUSED = {
     "gpu.compute_units.store_bandwidth": "no case has a small K; tests/tasks/test_limits.py",
     "gpu.variation.stall_time": "no case is a loop; tests/simulation/test_drift.py",
     "gpu.variation.start": "the same",
-    "gpu.gemm_libraries.hipblaslt.selection.*": "they choose a tile, which is written down here;"
-    " tests/models/test_gemm_selection.py",
     "gpu.gemm_libraries.grouped.next_product": "no case has products in one kernel; tests/models",
 }
 SAMPLE = ("gemm", "all_gather", "copy to a peer by DMA", "stream")
