@@ -184,6 +184,7 @@ def _dress(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
         axes.yaxis.set_major_formatter("{x:g}")
     elif min(axes.get_ylim()) < 0 < max(axes.get_ylim()):
         axes.axhline(0.0, color=look.INK, linewidth=0.8)
+    axes.set_xlabel(panel.label)
     if not panel.numeric:
         _names(axes, panel.x)
     for place, note in zip(_places(panel), panel.notes, strict=False):
@@ -191,14 +192,36 @@ def _dress(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
         axes.annotate(
             note, top, ha="center", va="top", fontsize=8, xycoords=("data", "axes fraction")
         )
-    axes.set_xlabel(panel.label)
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    longest = max(map(len, map(str, names)), default=0)
+    """A name at each place; settings that all of them have stand once, below the axis."""
+    texts, shared = without_shared([str(name) for name in names])
+    if shared:
+        axes.set_xlabel(", ".join([*filter(None, [axes.get_xlabel()]), *shared]), fontsize=8)
+    longest = max(map(len, texts), default=0)
     turned = 0 if longest * len(names) < 120 else 45 if longest < 12 else 90
-    texts = [str(name) for name in names]
     axes.set_xticks(range(len(texts)), texts, rotation=turned, fontsize=8)
+
+
+def without_shared(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """*names* without settings that all of them have, ``a, path=1`` and ``b, path=1``, and these;
+    of a path whose values differ the values stay: ``a, 1`` and ``b, 2``, beside ``path``.
+    """
+    parts = [name.split(", ") for name in names]
+    if len({len(each) for each in parts}) != 1:
+        return list(names), []
+    kept, shared = [[each[0] for each in parts]], []
+    for column in zip(*(each[1:] for each in parts), strict=True):
+        paths = {each.rpartition("=")[0] for each in column}
+        if len(paths) > 1 or paths == {""}:
+            kept.append(list(column))
+        elif len(set(column)) == 1:
+            shared.append(column[0])
+        else:
+            shared += paths
+            kept.append([each.rpartition("=")[2] for each in column])
+    return [", ".join(each) for each in zip(*kept, strict=True)], shared
 
 
 def _cells(axes: Axes, panel: Panel) -> None:

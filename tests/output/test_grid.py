@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from c3sim.kit.grid import Table, grid, remarks, shown
-from c3sim.kit.panels import draw, panel
+from c3sim.kit.panels import draw, panel, without_shared
 
 ROWS = [
     {"name": "a", "wall_s": 0.00125, "share": {"gemm": 0.25, "rest": 0.75}, "bytes": 2**20},
@@ -76,3 +76,17 @@ def test_a_panel_has_a_series_for_each_column_in_its_unit(kind) -> None:
     assert (one.x, one.unit) == (["a", "b"], "%")
     (axes,) = draw("title", [one]).axes
     assert axes.get_title(loc="left") == "shares"
+
+
+def test_settings_that_all_places_have_stand_once_below_the_axis() -> None:
+    names = [f"{name}, gpu.hbm.bandwidth=5 TB/s, tp={tp}" for name in "ab" for tp in (2, 4)]
+    (axes,) = draw(
+        "title", [panel("s", [{**ROWS[0], "name": n} for n in names], "name", "share.*")]
+    ).axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["a, 2", "a, 4", "b, 2", "b, 4"]
+    assert axes.get_xlabel() == "gpu.hbm.bandwidth=5 TB/s, tp"
+
+
+def test_places_of_other_settings_keep_their_names() -> None:
+    for names in (["a, tp=2", "b"], ["a, tp=2", "b, cp=2"], ["a, small", "b, large"]):
+        assert without_shared(names) == (names, [])
