@@ -53,7 +53,8 @@ def _engines_differ_by_gpu(plan: Plan) -> bool:
 
     - engines poll for a release at times of their own;
     - sources carry several requests, or one beside other commands, each in its own order;
-    - queues of one engine are released together, and each engine begins with another.
+    - queues of one engine are released together, and each engine begins with another: those of one
+      task, or of tasks in several streams.
     """
     tasks = [task for task in plan.tasks.values() if task.by_engines]
     engines = plan.scene.node.gpu.dma_engines
@@ -63,7 +64,7 @@ def _engines_differ_by_gpu(plan: Plan) -> bool:
             return True
     if not plan.scene.workload.host.prelaunched or not tasks:
         return False
-    if engines.poll_interval or len(tasks) > 1:
+    if engines.poll_interval or len({task.task.stream or task.name for task in tasks}) > 1:
         return True
     return any(task.shares_an_engine for task in tasks)
 

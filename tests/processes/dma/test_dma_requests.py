@@ -28,6 +28,9 @@ GATHER = {
     "size": "400 kB",
     "backend": "dma",
 }  # 10 us per peer
+KERNEL = {"kind": "stream", "bytes": "40 MB", "pattern": "copy"}
+IN_TURN = {**GATHER, "stream": "one"}
+BATCHED = {"prelaunched": True, "submission": "batch"}
 
 
 def node(**update: object) -> Node:
@@ -160,6 +163,8 @@ def test_the_end_is_seen_when_the_engine_comes_to_its_queue() -> None:
             {"prelaunched": True, "submission": "batch"},
             False,
         ),  # two of each engine
+        ({"t": IN_TURN, "u": IN_TURN}, BATCHED, True),  # never both
+        ({"t": IN_TURN, "u": {**IN_TURN, "stream": "other"}}, BATCHED, False),
         ({"t": {**COPY, "gpus": "all"}, "u": {**COPY, "gpus": "all"}}, {}, False),  # two requests
         (
             {"t": {"kind": "copy", "bytes": "1 MB", "gpus": "all"}},
@@ -182,6 +187,15 @@ def test_a_folded_request_is_carried_like_one_of_all() -> None:
             for fold in (True, False)
         ]
         assert ends[0] == pytest.approx(ends[1])
+
+
+def test_folded_tasks_that_follow_each_other_behind_polls_are_carried_like_those_of_all() -> None:
+    """Both gathers, and a kernel of another stream that waits for one of them."""
+    tasks = {"t": IN_TURN, "u": {**IN_TURN, "size": "40 kB"}, "k": {**KERNEL, "after": ["t"]}}
+    alone, every = (run(tasks, fold=fold, **BATCHED) for fold in (None, False))
+    assert alone.folded and not every.folded
+    for (name, _), times in every.times.items():
+        assert times.end == pytest.approx(alone.times[name, 0].end, rel=1e-12)
 
 
 def test_queues_that_are_released_together_are_served_from_another_place_on_each_pair() -> None:
