@@ -211,8 +211,12 @@ def _known(key: _Key, node: Node) -> Run | None:
 
 def _as_run(node: Node, workload: Workload) -> Workload:
     """*workload* with the tasks that stand for its own (:meth:`c3sim.tasks.kind.Kind.as_run`):
-    where no host calls for kernels, without the time that a call takes.
+    where no host calls for kernels, without the time that a call takes; where nobody uses DMA
+    engines, not prelaunched.
     """
+    if workload.host.prelaunched and not any(map(_may_use_engines, workload.tasks.values())):
+        host = workload.host.model_copy(update={"prelaunched": False})
+        workload = workload.model_copy(update={"host": host})
     uncalled = None if hosts_call(workload.host) else {"launch_time": None}
 
     def stands_for(task: Task) -> Task:
@@ -226,6 +230,11 @@ def _as_run(node: Node, workload: Workload) -> Workload:
     if all(others[name] is task for name, task in workload.tasks.items()):
         return workload
     return workload.model_copy(update={"tasks": others})
+
+
+def _may_use_engines(task: Task) -> bool:
+    kind = kind_of(task)
+    return bool(kind.posted(task)) or not kind.on_units(task)
 
 
 def _conditions(node: Node, workload: Workload) -> str:

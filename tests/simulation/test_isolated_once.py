@@ -8,6 +8,7 @@ from typing import Any
 import pydantic_core
 import pytest
 from law_nodes import scaled
+from shapes import TEACHING
 
 import c3sim
 from c3sim.evaluation.strategies.table import best_workload, candidates_of
@@ -377,3 +378,20 @@ def test_the_time_of_a_call_has_a_say_where_hosts_call_alone(launch: str) -> Non
     assert runs.run_once(slow, _looped(launch)).times == said.times
     assert (said is first) == (launch == "graph")
     assert _kept() == (1 if launch == "graph" else 3)
+
+
+def test_prelaunched_commands_have_a_say_where_there_are_commands_alone() -> None:
+    """A GEMM runs as it does beside a host that has queued nothing; behind a copy it does not."""
+    gemm = {"kind": "gemm", "m": 4096, "n": 4096, "k": 512}
+    copy = {"kind": "copy", "bytes": "1 MiB", "peer": 1}
+
+    def kept(**tasks: object) -> int:
+        runs.forget()
+        for prelaunched in (True, False):
+            host = {"prelaunched": prelaunched}
+            document = {"schema": 1, "name": "w", "node": "teaching-4", "tasks": tasks}
+            runs.run_once(TEACHING, parse_workload({**document, "host": host}))
+        return _kept()
+
+    assert kept(gemm=gemm) == 1
+    assert kept(gemm=gemm, copy=copy) == 2
