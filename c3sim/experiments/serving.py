@@ -55,19 +55,6 @@ def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
     return cases
 
 
-def _served(model: Transformer) -> Transformer:
-    """*model*. Raises InputError for what its layers have that serving does not know."""
-    has = {
-        "latent attention": model.latent is not None,
-        "shared experts": model.shared_ffn is not None,
-        "windows": model.window is not None,
-    }
-    if wrong := next((what for what, there in has.items() if there), None):
-        message = f"serving does not model {wrong}, which {model.name} has; c3sim run has them"
-        raise InputError(message, "serving.model")
-    return model
-
-
 def _case(
     serving: Serving,
     scenario: Scenario,
@@ -86,7 +73,7 @@ def _case(
             allowed = ", ".join(_ROOTS)
             raise InputError(f"unknown path {path!r}; paths of serving begin with: {allowed}", path)
     if serving.model not in models:
-        models[serving.model] = _served(load_model(serving.model))
+        models[serving.model] = load_model(serving.model)
     return ServingCase(
         name=case_name(scenario, point),
         label=scenario.label,
@@ -136,7 +123,7 @@ SHOWN = {
 METHOD_OF = {"loop": "per_block", "batch": "batched"}
 
 
-_STEPS: dict[tuple[str, int, str, float], Steps] = {}  # of this process
+_STEPS: dict[tuple[Any, ...], Steps] = {}  # of this process
 
 
 def _steps(case: ServingCase) -> Steps:
@@ -144,10 +131,11 @@ def _steps(case: ServingCase) -> Steps:
     same.
     """
     serving, text = case.serving, case.node.model_dump_json()
-    key = (text, serving.tensor_parallel, serving.model, serving.attention_efficiency)
+    own = (serving.model, serving.precision, serving.attention_efficiency)
+    key = (text, serving.tensor_parallel, *own)
     if key not in _STEPS:
         cut = node_of(case.node, serving)
-        _STEPS[key] = Steps(cut, case.model, serving.attention_efficiency)
+        _STEPS[key] = Steps(cut, case.model, serving.attention_efficiency, serving.precision)
     return _STEPS[key]
 
 

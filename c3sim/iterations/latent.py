@@ -82,14 +82,14 @@ class LatentAttention:
         kept = [("latent", latent.rank), ("turned-key", latent.rotary)]
         return [
             *self._turned(),
-            o.gemm("absorb-keys", rows, latent.rank, latent.plain, heads),
+            self.products.forward("absorb-keys"),
             *(
                 o.elementwise(name, rows * width, 1, 1, strided=True).called(calls)
                 for name, width in kept
             ),
             self._moved("queries-together", rows * heads * (latent.rank + latent.rotary)),
             *self._over_latents(),
-            o.gemm("absorb-values", rows, latent.value, latent.rank, heads),
+            self.products.forward("absorb-values"),
             self._moved("heads-side-by-side", rows * heads * latent.value),
         ]
 

@@ -94,7 +94,5 @@ def _keys(planned: Plan, layers: int) -> float:
     tokens = (iteration.length + iteration.context) / planned.mesh.size("cp")
     windows = (model.kind_of(index).window for index in range(layers))
     kept = sum(min(tokens, window or tokens) for window in windows)
-    numbers = model.kv_numbers
-    if model.latent is None:
-        numbers = numbers // model.kv_heads * max(1, model.kv_heads // planned.tensor)
+    numbers = model.kv_numbers_of(planned.tensor)
     return float(iteration.batch * kept * numbers * planned.operators.element)

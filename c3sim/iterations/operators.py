@@ -13,7 +13,9 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.iterations.attention_kernels import NARROW, Kernels, of_tiles, room_of_one
-from c3sim.iterations.query_tiles import TILE, keys_of_tiles, pairs_seen
+from c3sim.iterations.inference.kv import pairs_seen
+from c3sim.iterations.inference.steps import GROUPED
+from c3sim.iterations.query_tiles import TILE, keys_of_tiles
 from c3sim.iterations.softmax_kernels import row_kernel
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
@@ -32,8 +34,6 @@ COLUMNS, ROWS_AT_A_TIME = 32, 256
 LIST_WORKGROUPS, LIST_CHUNK = 320, 65536
 #: Vectors of a norm are read twice: sums, then the result (same file of layer_norm_kernel.cu).
 NORM_AGAIN = 1
-#: The library of gpu.gemm_libraries that has products of several experts in one kernel.
-GROUPED = "grouped"
 #: Loads of top_k that wait for each other, a sort's passes of a byte of a number, and how many
 #: numbers one workgroup sorts: TensorTopK.cu, cub, Sort.cu (below).
 TOP_K_PASSES, SORTED_BYTES, SORTED_AT_ONCE = 7, 8, 4096

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from c3sim.iterations.inference.steps import layer_gemms
+from c3sim.iterations.inference.steps import OF_EXPERTS, layer_gemms
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op, Step
-from c3sim.spec.models import Biased, Latent, Transformer
+from c3sim.spec.models import Biased, Transformer
 
-#: Products that each expert has its own of.
-OF_EXPERTS = ("gate_up", "down")
 _BIASED: dict[str, Biased] = {"o": "o", "router": "router", "gate": "network", "up": "network"}
 _BIASED |= dict.fromkeys(("qkv", "q", "k", "v"), "qkv")
 _BIASED |= dict.fromkeys((*OF_EXPERTS, "shared-down"), "network")
@@ -34,11 +32,11 @@ class Projections:
         tensor, rows = share.tensor, share.rows
         self.o, self.model, self.rows, self.share = operators, model, rows, share
         self.gemms: dict[str, dict[str, Any]] = layer_gemms(model, tensor, rows, share.expert)
-        parts = tensor
         if model.experts > 1:
             parts, rows = share.of_expert, share.routed_rows
             own = layer_gemms(model, parts, rows, share.expert) if parts != tensor else {}
-            self.gemms |= {name: own[name] for name in ("router", *OF_EXPERTS) if own}
+            routed = ("router", *OF_EXPERTS, *(name for name in own if name.startswith("shared")))
+            self.gemms |= {name: own[name] for name in routed if own}
         self.chosen = rows * model.experts_per_token
         self._spread(share)
         heads = model.heads // tensor
@@ -49,7 +47,8 @@ class Projections:
         self.network = ("gate_up",) if whole else ("gate", "up")
         widths = {"q": self.queries, "k": self.keys, "v": self.keys}
         if model.latent is not None:
-            self._add_latent(model.latent, heads)
+            low = model.latent.query_rank is not None
+            self.attention = ("q-down" if low else "q", "kv-down")
         elif not model.fused_qkv:
             for name, width in widths.items():
                 self._add(name, width, model.hidden)
@@ -57,13 +56,6 @@ class Projections:
         if not whole:
             for name in self.network:
                 self._add(name, inner, model.hidden)
-        if model.shared_ffn is not None:
-            shared = model.shared_ffn // parts
-            for name in ("shared-gate", "shared-up"):
-                self._add(name, shared, model.hidden, rows)
-            self._add("shared-down", model.hidden, shared, rows)
-        if model.shared_gate:
-            self._add("shared-weight", 1, model.hidden, rows)
 
     def _spread(self, share: Share) -> None:
         """Give each expert its rows, where they have not as many."""
@@ -76,22 +68,9 @@ class Projections:
             mean = -(-self.chosen // len(loads))
             self.gemms[name] |= {"m": mean, "batch": len(loads), "rows": loads}
 
-    def _add(self, name: str, n: int, k: int, rows: int | None = None) -> None:
-        """A product of every token's, or of *rows*."""
-        self.gemms[name] = {"m": rows or self.rows, "n": n, "k": k, "batch": 1}
-
-    def _add_latent(self, latent: Latent, heads: int) -> None:
-        hidden, queries = self.model.hidden, heads * (latent.plain + latent.rotary)
-        self.attention = ("q", "kv-down")
-        if latent.query_rank is None:
-            self._add("q", queries, hidden)
-        else:
-            self.attention = ("q-down", "kv-down")
-            self._add("q-down", latent.query_rank, hidden)
-            self._add("q-up", queries, latent.query_rank)
-        self._add("kv-down", latent.rank + latent.rotary, hidden)
-        self._add("kv-up", heads * (latent.plain + latent.value), latent.rank)
-        self._add("o", hidden, heads * latent.value)
+    def _add(self, name: str, n: int, k: int) -> None:
+        """A product of every token's."""
+        self.gemms[name] = {"m": self.rows, "n": n, "k": k, "batch": 1}
 
     def forward(self, name: str, views: int = 0) -> Op:
         """The product, and *views* of its result."""

@@ -18,16 +18,6 @@ TILE = 128
 ROUNDS = 64
 
 
-def pairs_seen(tokens: int, context: int, window: int | None) -> float:
-    """Pairs of *tokens* new tokens and those that each sees: itself, and all before it, *context*
-    before all among them; at most *window* of them.
-    """
-    if window is None or window >= context + tokens:
-        return tokens * context + tokens * (tokens + 1) / 2
-    growing = max(0, min(tokens, window - context))  # tokens that see all before them
-    return growing * context + growing * (growing + 1) / 2 + (tokens - growing) * window
-
-
 def keys_of_tiles(tokens: int, context: int, window: int | None, *, causal: bool) -> list[int]:
     """Keys that each tile of queries goes over, in whole tiles: what is above the diagonal and
     before the window is left out, on the edges it is computed whole.

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from c3sim.iterations.inference.kv import pairs_seen
 from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.query_tiles import pairs_seen
 from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op, Step
 from c3sim.spec.models import Transformer

@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
+from c3sim.iterations.inference.kv import pairs_seen
 from c3sim.iterations.layers import Layer
 from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.query_tiles import pairs_seen
 from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.spec.models import LayerKind, Transformer

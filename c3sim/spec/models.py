@@ -203,6 +203,14 @@ class Transformer(Spec):
             return self.latent.rank + self.latent.rotary
         return 2 * self.kv_heads * self.head_dim
 
+    def kv_numbers_of(self, gpus: int) -> int:
+        """Those of one of *gpus* that share a layer: its heads' of keys and values, one at least;
+        every GPU has the latent vectors.
+        """
+        if self.latent is not None:
+            return self.kv_numbers
+        return self.kv_numbers // self.kv_heads * max(1, self.kv_heads // gpus)
+
     @property
     def kv_bytes(self) -> int:
         """Bytes that are kept of one token in one layer."""
@@ -211,12 +219,16 @@ class Transformer(Spec):
     @property
     def weight_bytes(self) -> int:
         """Bytes of projections, networks, routers, embedding and output head, without norms."""
-        dense = self.dense
-        layers = self.dense_layers * (dense.shared_weights + dense.network_weights)
-        one = self.shared_weights + self.experts * self.network_weights
-        layers += (self.layers - self.dense_layers) * one
         heads = (1 if self.tied else 2) * self.vocab * self.hidden
-        return self.element * (layers + heads)
+        return self.element * (self.layer_weights + heads)
+
+    @property
+    def layer_weights(self) -> int:
+        """Weights of projections, networks and routers of all layers."""
+        dense = self.dense
+        first = self.dense_layers * (dense.shared_weights + dense.network_weights)
+        one = self.shared_weights + self.experts * self.network_weights
+        return first + (self.layers - self.dense_layers) * one
 
     @property
     def attention_weights(self) -> int:

@@ -32,6 +32,7 @@ from c3sim.spec.quantities import (
     Trials,
     Workgroups,
 )
+from c3sim.spec.task import Dtype
 
 #: Operations of applications; c3sim/cachelab/nests.py has their loop nests.
 ApplicationKind = Literal[
@@ -106,6 +107,9 @@ class Serving(Spec):
     """name or file of a model (workloads/models)"""
     tensor_parallel: Parts = 1
     """GPUs that share every layer; the node is cut to as many"""
+    precision: Dtype | None = None
+    """type of the products and weights of layers; activations, keys and values are the model's;
+    left out: as these"""
     block_tokens: Tokens = 16
     """tokens of one KV block; vLLM's default is 16"""
     layout: Literal["per_layer", "contiguous"] = "per_layer"

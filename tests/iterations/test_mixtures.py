@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from c3sim.errors import InputError
+from c3sim.iterations.inference.kv import pairs_seen
 from c3sim.iterations.layers import Layer, Share
 from c3sim.iterations.load import Dispatch, Load, check_dispatch, gpus_reached
 from c3sim.iterations.operators import OperatorSet
-from c3sim.iterations.query_tiles import pairs_seen
 from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
 from c3sim.models.gemm import plan_gemm

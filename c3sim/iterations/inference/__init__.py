@@ -2,13 +2,11 @@
 queue of requests.
 
 =============  ===============================================================================
-layers.py      one layer of a model as tasks of a workload: GEMMs, attention, all-reduces
-kv.py          sizes: blocks that a request fetches, bytes of one copy, what fits into memory
-fetch.py       a fetch as copies one by one, gather kernel, or batched DMA; its time alone
-grids.py       functions that cost a simulation, remembered on a grid
-steps.py       the time of a step, alone and beside a fetch, from simulations of one layer
-requests.py    requests: arrivals, and the measures of a run
-scheduler.py   the queue: continuous batching of steps over time
+kv.py          sizes of the KV cache: blocks, copies, what fits into memory; a fetch as copies one
+               by one, gather kernel, or batched DMA, and its time alone
+steps.py       layers of a model as tasks of a workload; the time of a step, alone and beside a
+               fetch, from simulations of one layer of each kind
+scheduler.py   requests, and the queue: continuous batching of steps over time; its measures
 =============  ===============================================================================
 
 All that it knows of the hardware comes from simulations of :mod:`c3sim.simulation.runs`. It

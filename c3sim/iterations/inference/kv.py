@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from math import ceil
 from typing import Any
@@ -12,7 +13,10 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.models import Transformer
 from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.study import Serving
+from c3sim.spec.task import DTYPE_BYTES, Dtype
 from c3sim.spec.workload import Workload
+
+GIB = 2.0**30
 
 
 def node_of(node: Node, serving: Serving) -> Node:
@@ -26,8 +30,8 @@ def node_of(node: Node, serving: Serving) -> Node:
 
 
 def kv_bytes_per_gpu(model: Transformer, tensor_parallel: int) -> int:
-    """Bytes of one token in one layer on one GPU; GPUs share kv heads where there are too few."""
-    return model.kv_bytes // model.kv_heads * max(1, model.kv_heads // tensor_parallel)
+    """Bytes of one token in one layer on one GPU."""
+    return model.kv_numbers_of(tensor_parallel) * model.element
 
 
 def block_bytes(model: Transformer, serving: Serving) -> int:
@@ -44,24 +48,65 @@ def hit_tokens(serving: Serving) -> int:
 
 
 def copies_of(model: Transformer, serving: Serving) -> int:
-    """Copies per GPU that fetch one request."""
-    blocks = ceil(hit_tokens(serving) / serving.block_tokens)
-    return blocks * (1 if serving.layout == "contiguous" else model.layers)
+    """Copies per GPU that fetch one request; of layers with a window, that is all that is fetched,
+    unless a block holds all layers.
+    """
+    hit = hit_tokens(serving)
+    if serving.layout == "contiguous":
+        return ceil(hit / serving.block_tokens)
+    kept = kept_tokens(model, hit)
+    return sum(ceil(tokens / serving.block_tokens) * layers for tokens, layers in kept.items())
+
+
+def kept_tokens(model: Transformer, tokens: int) -> Counter[int]:
+    """Tokens of *tokens* that a layer keeps -> how many layers do; a window is all that one with a
+    window does.
+    """
+    windows = (model.kind_of(index).window for index in range(model.layers))
+    return Counter(min(tokens, window or tokens) for window in windows)
+
+
+def weight_bytes(model: Transformer, precision: Dtype | None) -> int:
+    """Bytes of all weights, of products in layers in numbers of *precision*; left out: as all."""
+    less = model.element - DTYPE_BYTES[precision or model.dtype]
+    return model.weight_bytes - less * model.layer_weights
 
 
 def token_room(node: Node, model: Transformer, serving: Serving) -> int:
-    """Tokens whose KV fits beside the weights. Raises InputError if not even one request does."""
-    share = serving.tensor_parallel
-    free = node.gpu.hbm.capacity * serving.memory_share - model.weight_bytes / share
-    room = int(free / (kv_bytes_per_gpu(model, share) * model.layers))
+    """Tokens whose KV fits beside the weights, as many of each layer as requests keep there. Raises
+    InputError if not even one request does.
+    """
+    share, precision = serving.tensor_parallel, serving.precision
+    weights = weight_bytes(model, precision)
+    free = node.gpu.hbm.capacity * serving.memory_share - weights / share
     longest = serving.prompt_tokens + serving.output_tokens
+    kept = kept_tokens(model, longest)
+    numbers = sum(tokens * layers for tokens, layers in kept.items())
+    room = int(free / (kv_bytes_per_gpu(model, share) * numbers / longest))
+    if free < 0:
+        raise InputError(
+            f"the weights of {model.name} take {weights / share / GIB:.0f} GiB of each of {share} "
+            f"GPUs; {node.name} has {node.gpu.hbm.capacity * serving.memory_share / GIB:.0f} "
+            f"(memory_share {serving.memory_share:g}); more GPUs, or serving.precision=fp8",
+            "serving.tensor_parallel",
+        )
     if room < longest:
         raise InputError(
-            f"{model.name} on {share} GPU of {node.name} leaves room for {max(0, room)} tokens; "
-            f"a request has {longest}",
+            f"{model.name} on {share} GPU of {node.name} leaves room for {room} tokens; a request "
+            f"has {longest}",
             "serving.tensor_parallel",
         )
     return room
+
+
+def pairs_seen(tokens: int, context: int, window: int | None) -> float:
+    """Pairs of *tokens* new tokens and those that each sees: itself, and all before it, *context*
+    before all among them; at most *window* of them.
+    """
+    if window is None or window >= context + tokens:
+        return tokens * context + tokens * (tokens + 1) / 2
+    growing = max(0, min(tokens, window - context))  # tokens that see all before them
+    return growing * context + growing * (growing + 1) / 2 + (tokens - growing) * window
 
 
 # KV blocks from host memory: four methods as tasks, and the time of a fetch alone.

@@ -27,8 +27,8 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.iterations.inference.kv import Fetch, copies_of, hit_tokens, token_room
-from c3sim.iterations.inference.steps import Batch, Steps
+from c3sim.iterations.inference.kv import Fetch, copies_of, hit_tokens, pairs_seen, token_room
+from c3sim.iterations.inference.steps import Batch, Seen, Steps
 from c3sim.spec.study import Serving
 
 
@@ -54,6 +54,8 @@ class Scheduler:
         self.requests = requests_of(serving)
         self.copies = copies_of(steps.model, serving)  # of one request
         self.room = token_room(steps.node, steps.model, serving)
+        kinds = map(steps.model.kind_of, range(steps.model.layers))
+        self.windows = {kind.window for kind in kinds if kind.window is not None}
         self.now = 0.0
         self.arriving = deque(self.requests)
         self.fetching: deque[Request] = deque()  # the first one is on its way
@@ -122,19 +124,31 @@ class Scheduler:
         """Prompts of the next step, with their numbers of tokens, and all that the step runs."""
         left = self.serving.batch_tokens - len(self.running)
         parts: list[tuple[Request, int]] = []
-        context, pairs, heads = 0, 0.0, len(self.running)
+        heads = len(self.running)
         for request in self.ready:
             tokens = min(left, request.prompt - request.computed)
             if tokens <= 0:
                 break
             parts.append((request, tokens))
-            context += request.computed + tokens
-            pairs += tokens * (request.computed + (tokens + 1) / 2)
             heads += request.computed + tokens == request.prompt
             left -= tokens
-        history = sum(request.prompt + request.generated for request in self.running)
         prompt = sum(tokens for _, tokens in parts)
-        return parts, Batch(prompt, context, pairs, len(self.running), history, heads)
+        context, pairs, history = self._seen(parts, None)
+        within = {window: self._seen(parts, window) for window in self.windows}
+        many = len(self.running)
+        return parts, Batch(prompt, context, pairs, many, history, heads, within)
+
+    def _seen(self, parts: list[tuple[Request, int]], window: int | None) -> Seen:
+        """What layers of that *window* see of prompts and of requests that generate."""
+        context, pairs = 0, 0.0
+        for request, tokens in parts:
+            before = request.computed if window is None else min(request.computed, window - 1)
+            context += before + tokens
+            pairs += pairs_seen(tokens, request.computed, window)
+        of_each = (request.prompt + request.generated for request in self.running)
+        if window is None:
+            return Seen(context, pairs, sum(of_each))
+        return Seen(context, pairs, sum(min(window, tokens) for tokens in of_each))
 
     def _step(self, parts: list[tuple[Request, int]], batch: Batch) -> None:
         landing = [request for request, _ in parts if request in self.landing]
@@ -189,7 +203,7 @@ class Scheduler:
         step, fetch = self.steps.beside(batch, self.fetch)
         concurrent = min((all_blocks - first) * fetch, alone * step)
         by_layers = first + alone + concurrent * (1 - 1 / step)
-        by_fetch = first + (all_blocks - first) * fetch + layer + alone - layers * layer
+        by_fetch = first + (all_blocks - first) * fetch + layer + self.steps.head(batch)
         submission = self.fetch.host_time(copies)
         by_host = submission + alone if self.serving.submitter == "worker" else 0.0
         return max(by_layers, by_fetch, by_host)

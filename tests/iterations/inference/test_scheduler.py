@@ -32,6 +32,9 @@ class Steps:
     def layer(self, batch):
         return (DECODE + PROMPT * batch.prompt) / 32
 
+    def head(self, batch):
+        return 0.0
+
     def beside(self, batch, fetch):
         return self.slower
 
@@ -161,6 +164,19 @@ def test_long_prompts_go_in_chunks_behind_the_tokens_of_others():
     assert steps.batches[0].pairs == sum(
         range(81, 89)
     )  # token 81 sees 81 tokens, itself among them
+
+
+def test_windows_bound_what_is_seen():
+    """gpt-oss: 128 tokens. A prompt of 200 in chunks of 150 and 50: token 151 sees 23 to 150 and
+    itself, so 127 + 50 tokens are read, and each of the 50 sees 128; the next token sees 128.
+    """
+    steps = Steps(model=load_model("gpt-oss-20b"))
+    plain = {"prompt_tokens": 200, "hit_rate": 0, "output_tokens": 2, "batch_tokens": 150}
+    serve(serving(**plain), steps, fetch())
+    first, second, third = (batch.within[128] for batch in steps.batches)
+    assert first == (150, 128 * 129 / 2 + 22 * 128, 0)
+    assert second == (127 + 50, 50 * 128, 0) and third == (0, 0.0, 128)
+    assert steps.batches[1].context == 200 and steps.batches[2].history == 201
 
 
 def test_requests_that_generate_keep_their_history():

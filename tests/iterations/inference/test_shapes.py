@@ -7,11 +7,20 @@ from c3sim.iterations.inference.kv import (
     block_bytes,
     copies_of,
     hit_tokens,
+    kept_tokens,
     kv_bytes_per_gpu,
     node_of,
     token_room,
+    weight_bytes,
 )
-from c3sim.iterations.inference.steps import active_experts, attention_task, head_task, layer_tasks
+from c3sim.iterations.inference.steps import (
+    ABSORBED,
+    EXPANDED,
+    active_experts,
+    attention_task,
+    head_task,
+    layer_tasks,
+)
 from c3sim.spec.models import Transformer
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import load_any_model, load_hardware, load_model
@@ -67,6 +76,43 @@ def test_tokens_spread_over_experts():
     assert mnkb(layer_tasks(model, 1, 1)["down"]) == (1, 4096, 14336, 2)
 
 
+def test_latent_attention_of_all_tokens_of_prompts_and_of_those_that_are_generated():
+    """DeepSeek-V3 on 8: 16 of 128 heads. Queries of 128 + 64 numbers by way of 1536, 3072 wide;
+    vectors of 512 + 64; keys and values of 16 (128 + 128) = 4096 made of 512 for a prompt, absorbed
+    head by head for a new token; o of 16 x 128 = 2048. A first layer has one network of 18432.
+    """
+    model = load_model("deepseek-v3")
+    tasks = layer_tasks(model.dense, 8, 100)
+    assert {name: mnkb(task) for name, task in tasks.items() if task["kind"] == "gemm"} == {
+        "q-down": (100, 1536, 7168, 1),
+        "q-up": (100, 3072, 1536, 1),
+        "kv-down": (100, 576, 7168, 1),
+        "o": (100, 7168, 2048, 1),
+        "gate_up": (100, 4608, 7168, 1),
+        "down": (100, 7168, 2304, 1),
+    }
+    assert list(map(mnkb, layer_tasks(model, 8, 9, EXPANDED).values())) == [(9, 4096, 512, 1)]
+    absorbed = layer_tasks(model, 8, 9, ABSORBED)
+    assert list(map(mnkb, absorbed.values())) == [(9, 512, 128, 16), (9, 128, 512, 16)]
+
+
+def test_shared_experts_are_part_of_what_is_reduced():
+    """DeepSeek-V3 on 8: 8 of 256 experts, 2048 / 8 = 256 wide, and one of all tokens; 100 tokens
+    reach 256 (1 - (31 / 32)^100) = 245.3, 800 / 245 = 4 rows each.
+    """
+    tasks = layer_tasks(load_model("deepseek-v3"), 8, 100)
+    others = [name for name in tasks if not name.startswith(("q", "kv"))]
+    shared = ["shared-gate", "shared-up", "shared-down"]
+    experts = ["router", "gate_up", "down", *shared, "reduce_network"]
+    assert others == ["o", "reduce_attention", *experts]
+    assert mnkb(tasks["gate_up"]) == (4, 512, 7168, 245)
+    assert [mnkb(tasks[name]) for name in shared] == [
+        (100, 256, 7168, 1),
+        (100, 256, 7168, 1),
+        (100, 7168, 256, 1),
+    ]
+
+
 def test_weights_are_those_of_the_model_cards():
     """8.03, 70.6 and 46.7 billion parameters of 2 B; norms, below 0.1 %, are left out."""
     for name, billions in (("llama-3-8b", 8.03), ("llama-3-70b", 70.6), ("mixtral-8x7b", 46.7)):
@@ -84,6 +130,37 @@ def test_kv_of_a_block():
     assert block_bytes(large, Serving(tensor_parallel=8)) == 8 * 1024
     assert block_bytes(large, Serving(tensor_parallel=8, layout="contiguous")) == 640 * 1024
     assert kv_bytes_per_gpu(large, 16) == 512  # fewer heads than GPUs: each has one
+
+
+def test_latent_vectors_are_on_every_gpu():
+    """512 + 64 numbers of 2 bytes; 16 tokens of 61 layers."""
+    model = load_model("deepseek-v3")
+    assert [kv_bytes_per_gpu(model, gpus) for gpus in (1, 8)] == [1152, 1152]
+    whole = Serving(tensor_parallel=8, layout="contiguous")
+    assert block_bytes(model, whole) == 16 * 1152 * 61
+
+
+def test_a_layer_with_a_window_keeps_and_fetches_the_window():
+    """gpt-oss 20B: 12 layers see all of 4096 tokens, 12 see 128, 8 blocks of 16. Of 3680 hits, 230
+    blocks, 12 (230 + 8) are fetched; a block of all layers goes whole.
+    """
+    model = load_model("gpt-oss-20b")
+    assert kept_tokens(model, 4096) == {4096: 12, 128: 12}
+    assert copies_of(model, Serving()) == 12 * (230 + 8)
+    assert copies_of(model, Serving(layout="contiguous")) == 230
+
+
+def test_layers_in_fewer_bits_have_smaller_weights():
+    """DeepSeek-V3 has 671.0 billion parameters, 2 x 129280 x 7168 of them in embedding and head."""
+    model = load_model("deepseek-v3")
+    heads = 2 * 129280 * 7168
+    assert weight_bytes(model, None) == model.weight_bytes
+    layers = weight_bytes(model, "fp8") - 2 * heads
+    assert layers == pytest.approx(671.0e9 - heads, rel=1e-4)
+    node, eight = load_hardware("h200-8").node, Serving(tensor_parallel=8)
+    with pytest.raises(InputError, match="take 156 GiB of each of 8 GPUs; h200-8 has 118"):
+        token_room(node, model, eight)
+    assert token_room(node, model, eight.model_copy(update={"precision": "fp8"})) > 10**5
 
 
 @pytest.mark.parametrize(
