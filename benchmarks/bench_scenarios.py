@@ -136,7 +136,7 @@ def iteration_rows(layers: int) -> list[Row]:
     counts, tasks = (layers // 4, layers), 0
     times = dict.fromkeys(counts, inf)  # per task: the least of two, since others use the cores
     for count in 2 * counts:
-        some = opened.iteration.model_copy(update={"layers": count})
+        some = opened.iteration.changed(layers=count)
         runs.forget()
         begin = process_time()
         measured = measure(some, opened.model, node, all_layers=True)

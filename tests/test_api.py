@@ -140,7 +140,7 @@ def test_compare_leaves_out_what_cannot_apply_only_when_asked_for_all():
 
 
 def test_a_run_is_made_once():
-    assert run_once(NODE, PAIR) is run_once(NODE, PAIR.model_copy(update={"name": "another"}))
+    assert run_once(NODE, PAIR) is run_once(NODE, PAIR.changed(name="another"))
     assert run_once(NODE, PAIR) is not run_once(NODE, PAIR, frozenset({"hbm"}))
 
 

@@ -56,7 +56,7 @@ def asked(part: Part) -> Iterator[tuple[str, float]]:
 def rows(part: Part, known: frozenset[str]) -> list[dict[str, object]]:
     assert STUDY.machines is not None
     node = Machines(STUDY.machines, STUDY.node).node(part.machine, part.rates)
-    node = node.model_copy(update={"name": part.machine})
+    node = node.changed(name=part.machine)
     application, found = STUDY.applications[part.application], []
     for policy, share in asked(part):
         key = served.key_of(application, node.gpu.name, part.structure, policy, share)

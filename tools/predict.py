@@ -210,7 +210,7 @@ def iterations(plan_file: str, node: str) -> Iterator[Line]:
         how = settings(case)
         line = {"name": name, "node": node, **predicted(iteration, node, **how)}
         if iteration.launch == "eager":
-            hosts = {str(s): iteration.model_copy(update={"slowness": s}) for s in SLOWNESS}
+            hosts = {str(s): iteration.changed(slowness=s) for s in SLOWNESS}
             line["by_slowness"] = {s: predicted(each, node, **how) for s, each in hosts.items()}
         yield line
 

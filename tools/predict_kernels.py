@@ -59,7 +59,7 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
         op = o.gemm("gemm", row["m"], row["n"], row["k"])
         said = {"inputs": "warm"} if row["buffers"] == "warm" else {}
         said |= {"out_dtype": row["out_dtype"]} if "out_dtype" in row else {}
-        return [Op(op.name, op.task.model_copy(update=said), op.operator)]
+        return [Op(op.name, op.task.changed(**said), op.operator)]
     if name == "attention-of-one":
         b, g, h = row["batch"], row["groups"], row["heads"]
         op = o.attention("a", b, 1, h, g, 128, causal=True, context=row["tokens"] - 1)
@@ -96,7 +96,7 @@ def _grouped(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
 
 def _total(o: OperatorSet, row: dict[str, Any]) -> list[Op]:
     op = _elementwise(o, "sum", row["mib"] * MIB / 2)
-    last = op.task.model_copy(update={"closing_loads": SUM_LOADS})
+    last = op.task.changed(closing_loads=SUM_LOADS)
     return [o.cleared("sum"), replace(op, task=last)]
 
 
@@ -130,9 +130,7 @@ def _lists(o: OperatorSet, name: str, n: float) -> Op:
         return op
     one = o.over_lists("l", n / op.launches, read, written).task  # as others come in between
     chain = {"dependent_loads": 1 + LIST_CHUNK // LIST_STEP, "repeat": op.launches}
-    return replace(
-        op, task=one.model_copy(update={**chain, "stream_efficiency": o.parts.contiguous})
-    )
+    return replace(op, task=one.changed(**chain, stream_efficiency=o.parts.contiguous))
 
 
 def _elementwise(o: OperatorSet, name: str, n: float) -> Op:
@@ -160,10 +158,10 @@ def predicted(node: Any, row: dict[str, Any]) -> float | None:
     tasks, calls = {}, CALLS
     if row["buffers"] == "warm":  # the same task over and over finds what it left
         calls = 1
-        kernels = [replace(op, task=op.task.model_copy(update={"repeat": CALLS})) for op in kernels]
+        kernels = [replace(op, task=op.task.changed(repeat=CALLS)) for op in kernels]
     for call in range(calls):
         for number, op in enumerate(kernels):
-            tasks[f"k{call}-{number}"] = op.task.model_copy(update={"stream": "s"})
+            tasks[f"k{call}-{number}"] = op.task.changed(stream="s")
     said = {
         name: {**task.model_dump(mode="json", exclude_defaults=True), "kind": task.kind}
         for name, task in tasks.items()

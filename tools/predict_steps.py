@@ -50,7 +50,7 @@ def node_of(name: str) -> Node:
         return node
     wide = load_hardware("mi300x-cluster").node.scale_out
     assert wide is not None
-    return node.model_copy(update={"scale_out": wide.model_copy(update={"nodes": int(count)})})
+    return node.changed(scale_out=wide.changed(nodes=int(count)))
 
 
 def wall(row: Row, of_step: Mapping[str, Any], settings: Mapping[str, Any]) -> float:

@@ -95,7 +95,7 @@ def served_gemm(
     for share in sorted(shares):
         larger = with_share(there, share)
         if found and _once(tiled, found[-1]):  # so a larger cache finds no more
-            found.append(found[-1].model_copy(update={"held": larger.shared}))
+            found.append(found[-1].changed(held=larger.shared))
         else:
             found.append(_followed(tiled, larger, policy))
     return tuple(found)

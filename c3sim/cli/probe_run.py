@@ -83,7 +83,7 @@ def run(
 
     loaded = load_plan(plan)
     steps = [
-        step.model_copy(update={"suite": prefix + step.suite_name})
+        step.changed(suite=prefix + step.suite_name)
         for step in chosen(loaded, only or (), skip or ())
     ]
     program = binary or "probe"

@@ -358,7 +358,7 @@ def _in_step(workload: Workload) -> Workload:
 
 def _with_host(workload: Workload, **update: object) -> Workload:
     """*workload* with other fields of its host."""
-    return workload.model_copy(update={"host": workload.host.model_copy(update=update)})
+    return workload.changed(host=workload.host.changed(**update))
 
 
 def _without_waits(node: Node, workload: Workload, private: frozenset[str]) -> dict[str, Run]:
@@ -370,10 +370,10 @@ def _without_waits(node: Node, workload: Workload, private: frozenset[str]) -> d
         found[QUEUE] = run_once(node, _with_host(workload, queues=None), private)
     if any(task.awaited for task in workload.tasks.values()):
         tasks = {
-            name: task.model_copy(update={"awaits": ()}) if task.awaited else task
+            name: task.changed(awaits=()) if task.awaited else task
             for name, task in workload.tasks.items()
         }
-        found[AWAITED] = run_once(node, workload.model_copy(update={"tasks": tasks}), private)
+        found[AWAITED] = run_once(node, workload.changed(tasks=tasks), private)
     return found
 
 

@@ -84,10 +84,8 @@ def filled(workload: Workload, node: Node) -> Workload:
 
 def without_packets(node: Node) -> Node:
     """*node* on which packets, and the calls that submit them, take no time."""
-    host = node.host.model_copy(update=dict.fromkeys(_OF_COMMANDS, 0.0))
-    engines = node.gpu.dma_engines.model_copy(update={"packet_time": 0.0})
-    gpu = node.gpu.model_copy(update={"dma_engines": engines})
-    return node.model_copy(update={"host": host, "gpu": gpu})
+    host = node.host.changed(**dict.fromkeys(_OF_COMMANDS, 0.0))
+    return node.changed(host=host, gpu__dma_engines__packet_time=0.0)
 
 
 def side(workload: Workload, *, gemms: bool) -> Workload:
@@ -103,9 +101,8 @@ def side(workload: Workload, *, gemms: bool) -> Workload:
     for name, task in workload.tasks.items():
         if name in kept:
             waits = {"after": left(task.after), "launch_after": left(task.launch_after)}
-            tasks[name] = task.model_copy(update=waits)
-    host = workload.host.model_copy(update={"order": left(workload.host.order)})
-    return workload.model_copy(update={"tasks": tasks, "host": host})
+            tasks[name] = task.changed(**waits)
+    return workload.changed(tasks=tasks, host__order=left(workload.host.order))
 
 
 def _each(workload: Workload, change: Callable[[Task], Task]) -> Workload:
@@ -113,7 +110,7 @@ def _each(workload: Workload, change: Callable[[Task], Task]) -> Workload:
     tasks = {name: change(task) for name, task in workload.tasks.items()}
     if all(tasks[name] is task for name, task in workload.tasks.items()):
         return workload
-    return workload.model_copy(update={"tasks": tasks})
+    return workload.changed(tasks=tasks)
 
 
 OVERLAP_LOSES = "the overlap loses"  # how the note begins

@@ -203,7 +203,7 @@ def alone(node: Node, workload: Workload, name: str) -> str:
     """The error of the nearest records of *name*'s work alone, in words, and how far they are where
     that is more than two octaves. Those of one node say nothing of collectives across several.
     """
-    work = work_of(node, workload.model_copy(update={"tasks": {name: workload.tasks[name]}}))
+    work = work_of(node, workload.changed(tasks={name: workload.tasks[name]}))
     across = any(ends.get("ranks", (0, 0))[1] > node.gpus for ends in work.values())
     near = [
         (sum(octaves for octaves, _ in _beyond(work, cell)), cell)

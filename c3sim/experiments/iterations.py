@@ -72,7 +72,7 @@ class IterationCase:
 
     def with_fields(self, **fields: object) -> IterationCase:
         """With these fields of the description; *layers* None: all, with embedding and head."""
-        iteration = self.loaded.iteration.model_copy(update=fields)
+        iteration = self.loaded.iteration.changed(**fields)
         return replace(self, loaded=replace(self.loaded, iteration=iteration))
 
 

@@ -160,7 +160,7 @@ def _pieces(workload: Workload, node: Node) -> Knob:
         return Knob("pieces", (), cost, f"{missing}, one such pair; here are {count or 'none'}")
 
     def cut(count: int) -> Rewrite:
-        return lambda given: given.model_copy(update={"schedule": Schedule(pieces=count)})
+        return lambda given: given.changed(schedule=Schedule(pieces=count))
 
     settings = tuple(Setting(f"{count} pieces", (), cut(count)) for count in (2, 4, 8))
     return Knob("pieces", settings, cost)

@@ -188,8 +188,8 @@ def optimise(
     setup = _setup(loaded, search, node.node if isinstance(node, LoadedNode) else node)
     knobs = make_knobs(loaded, search, setup)
     row = partial(_row, checked_constraints(loaded, setup, _words(setup, knobs)))
-    search = search.model_copy(
-        update={"trials": trials or search.trials, "seed": search.seed if seed is None else seed}
+    search = search.changed(
+        trials=trials or search.trials, seed=search.seed if seed is None else seed
     )
     objectives = {name: way.startswith("max") for name, way in search.objectives.items()}
     work = partial(run_batch, setup, setup.identity, code_hash(), row)
@@ -243,7 +243,7 @@ def _setup(loaded: LoadedStudy, search: Search, node: Node | None) -> Setup:
     """The study without its axes; its outputs are objectives, the study's outputs, and costs."""
     study = loaded.study
     update = {"axes": {}, "linked": (), "outputs": ("wall_s", "fraction_of_ideal")}
-    setup = make_setup(replace(loaded, study=study.model_copy(update=update)), node)
+    setup = make_setup(replace(loaded, study=study.changed(**update)), node)
     workloads = list(setup.workloads.values())
     for name in search.objectives:
         place = f"search.objectives.{name}" if name.isidentifier() else "search.objectives"

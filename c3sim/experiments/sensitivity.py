@@ -75,10 +75,9 @@ def make_target(
         workload = subject(name, node.node)
         settings_of(changes).apply(node.node, workload)  # so that an error names --set's path
         scenarios = tuple(
-            scenario.model_copy(update={"set": {**scenario.set, **changes}})
-            for scenario in scenarios
+            scenario.changed(set={**scenario.set, **changes}) for scenario in scenarios
         )
-    plain = study.model_copy(update={"scenarios": scenarios, "outputs": OUTPUTS, "kind": "sweep"})
+    plain = study.changed(scenarios=scenarios, outputs=OUTPUTS, kind="sweep")
     setup = make_setup(replace(loaded, study=plain), node.node)
     try:
         outputs = output_names(

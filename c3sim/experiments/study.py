@@ -245,7 +245,7 @@ def run_study(study: Study | LoadedStudy, options: Options | None = None) -> Stu
     options = options or Options()
     changed = with_settings(loaded.study, options.settings)
     if options.strategies:
-        changed = changed.model_copy(update={"strategies": tuple(options.strategies)})
+        changed = changed.changed(strategies=tuple(options.strategies))
     loaded = replace(loaded, study=changed)
     for index, name in enumerate(changed.strategies):
         if mistake := unknown_strategy(name):
@@ -308,7 +308,7 @@ def with_settings(study: Study, settings: Mapping[str, object]) -> Study:
     ``[0.5, 0.9]`` is several values.
     """
     axes = {path: _values(value) for path, value in settings.items()}
-    return study.model_copy(update={"axes": {**study.axes, **axes}})
+    return study.changed(axes={**study.axes, **axes})
 
 
 def _values(value: object) -> tuple[Any, ...]:

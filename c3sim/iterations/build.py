@@ -191,7 +191,7 @@ def plan(iteration: Iteration, model: Model, node: Node) -> Plan:
     if iteration.profile is not None and iteration.profile not in node.host_profiles:
         raise InputError(unknown("host profile", iteration.profile, node.host_profiles), "profile")
     if iteration.fused_qkv is not None and isinstance(model, Transformer):
-        model = model.model_copy(update={"fused_qkv": iteration.fused_qkv})
+        model = model.changed(fused_qkv=iteration.fused_qkv)
     mesh = mesh_of(iteration, node)
     turns = _turns(iteration, mesh)
     _check_division(iteration, model, mesh, turns)

@@ -150,7 +150,7 @@ class Builder:
             | {"backend": backend, "channels": channels}
         )
         if among in self.groups:
-            task = task.model_copy(update=self.groups[among]._asdict())
+            task = task.changed(**self.groups[among]._asdict())
         library = self.node.collective_library(backend)
         call = library.enqueue_time
         if self.profile is not None:
@@ -207,6 +207,6 @@ class Builder:
         call: float,
     ) -> None:
         fields = {"stream": stream, "after": tuple(dict.fromkeys(after)), "launch_time": call}
-        self.tasks[name] = task.model_copy(update=fields)
+        self.tasks[name] = task.changed(**fields)
         self.classes[name] = operator
         self.host += call

@@ -58,8 +58,8 @@ class Calibrated:
         change: dict[str, Any] = {"takes": self.workload.takes}
         if "slowness" not in settings:
             slowness = {"slowness": self.workload.iteration.slowness}
-            change["iteration"] = workload.iteration.model_copy(update=slowness)
-        return workload.model_copy(update=change)
+            change["iteration"] = workload.iteration.changed(**slowness)
+        return workload.changed(**change)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: by class, what was measured, predicted before and after [s], and how many
@@ -102,8 +102,8 @@ def calibrated(workload: Described, node: Node, measured: Measured) -> Calibrate
         if number == 0 and measured.host_s and result.host_s:
             slower = measured.host_s / result.host_s
             own = iteration.slowness or _slowness(workload, node)
-            iteration = iteration.model_copy(update={"slowness": own * slower})
-        workload = workload.model_copy(update={"takes": takes, "iteration": iteration})
+            iteration = iteration.changed(slowness=own * slower)
+        workload = workload.changed(takes=takes, iteration=iteration)
         result = _result(workload, node)
     return Calibrated(measured=measured, workload=workload, before=before, after=result)
 

@@ -149,7 +149,7 @@ class SharedSequence:
         part = {"flops": task.flops / self.parts, "read": task.read - others}
         if backward:
             part["written"] = task.written - others
-        return Op(whole.name, task.model_copy(update=part), "attention", exact, calls=whole.calls)
+        return Op(whole.name, task.changed(**part), "attention", exact, calls=whole.calls)
 
     @property
     def _seen(self) -> float:

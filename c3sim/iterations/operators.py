@@ -318,7 +318,7 @@ class OperatorSet:
         if numbers <= SORTED_AT_ONCE:
             loads = parts.short_sort_loads
             once = self._moving(f"{name}-once", pair, pair, "elementwise", 0.0, loads)
-            task = once.task.model_copy(update={"workgroups": 1})
+            task = once.task.changed(workgroups=1)
             return [first, *others, replace(once, task=task).called({})]
         passes = [("count", pair / 2, 0.0), *((f"{i}", pair, pair) for i in range(SORTED_BYTES))]
         kernels = (
@@ -384,7 +384,7 @@ class OperatorSet:
             sizes = read * row, kernel.again, written * row
             loads, stores = self._rows_again(rows, *sizes, (share, 1.0 / kernel.passes))
             near = {"near": share * (read + written / kernel.passes) * row}
-            moved = {"accesses": (loads.model_copy(update=near), stores)}
+            moved = {"accesses": (loads.changed(**near), stores)}
         task = Kernel(
             kind="kernel",
             operator="normalisation",

@@ -111,7 +111,7 @@ def _passes(
     ]
     if (optimizer, fused) == ("lamb", False):
         scaled = operators.elementwise("lamb-ratio", numbers, 1, 1, strided=True, element=size)
-        task = scaled.task.model_copy(update={"operator": "optimizer"})
+        task = scaled.task.changed(operator="optimizer")
         ops.append(Op("lamb-ratio", task, "optimizer", launches=RATIO_KERNELS * len(tensors)))
         ops.append(operators.over_lists("lamb-update", numbers, 2 * size, size))
     return ops

@@ -41,11 +41,11 @@ class Op:
 
     def with_task(self, **fields: object) -> Op:
         """The same with these *fields* of its task."""
-        return replace(self, task=self.task.model_copy(update=fields))
+        return replace(self, task=self.task.changed(**fields))
 
     def of_attention(self) -> Op:
         """The same in the class of attention."""
-        task = self.task.model_copy(update={"operator": "attention"})
+        task = self.task.changed(operator="attention")
         return Op(f"attention-{self.name}", task, "attention", self.flops)
 
     def called(self, calls: Mapping[HostCall, float]) -> Op:

@@ -199,7 +199,7 @@ def _as_tuned(library: GemmLibrary, tuned: GemmLibrary) -> GemmLibrary:
         "unaligned",
         "odd_rows",
     )
-    return library.model_copy(update={name: getattr(tuned, name) for name in names})
+    return library.changed(**{name: getattr(tuned, name) for name in names})
 
 
 def _machine(gpu: Gpu, task: Gemm) -> _Machine:

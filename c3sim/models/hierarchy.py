@@ -110,7 +110,7 @@ def plan_collective(node: Node, task: Collective) -> CollectivePlan:
         return _on_rails(node, task)
     if between.size == 1:  # nothing is left of phases
         hierarchical = task.algorithm == "hierarchical"
-        alone = task.model_copy(update={"algorithm": None}) if hierarchical else task
+        alone = task.changed(algorithm=None) if hierarchical else task
         return flat(plan_in_node(node, alone), task.chunks)
     library = node.collective_library(task.backend)
     wanted = task.algorithm or ("hierarchical" if task.pipeline else None)  # only that has parts
@@ -192,19 +192,17 @@ def _hierarchical(
     inside = span_of(node, group_of(node, task)).inside
     for level, op in PHASES[task.op]:
         share = inside.size if level == "rail" and op != "all_to_all" else 1
-        part = task.model_copy(
-            update={
-                "op": op,
-                "size": task.size / parts / share,
-                "algorithm": None,
-                "protocol": protocol,
-                "channels": channels,
-            }
+        part = task.changed(
+            op=op,
+            size=task.size / parts / share,
+            algorithm=None,
+            protocol=protocol,
+            channels=channels,
         )
         if level == "rail":
             phases.append(plan_phase(node, part, between, protocol, level=level))
         elif inside.size > 1:
-            own = part.model_copy(update={"group": inside.size, "stride": inside.stride})
+            own = part.changed(group=inside.size, stride=inside.stride)
             phases.append(plan_in_node(node, own, launch=0.0))
     if parts > 1:
         total = sum(phase.sent for phase in phases)

@@ -223,13 +223,13 @@ def _as_run(node: Node, workload: Workload) -> Workload:
         kind = kind_of(task)
         other: Task = kind.as_run(task, node)
         if uncalled and other.launch_time is not None and kind.on_units(other):
-            other = other.model_copy(update=uncalled)
+            other = other.changed(**uncalled)
         return other
 
     others = {name: stands_for(task) for name, task in workload.tasks.items()}
     if all(others[name] is task for name, task in workload.tasks.items()):
         return workload
-    return workload.model_copy(update={"tasks": others})
+    return workload.changed(tasks=others)
 
 
 def _may_use_engines(task: Task) -> bool:
@@ -353,11 +353,11 @@ def alone(workload: Workload, task: str, called: str | None = None) -> Workload:
     fields = type(found).model_fields
     waits = {name: fields[name].default for name in WAITS if name in fields}
     stream = found.stream if called is None or found.stream is None else called
-    kept = found.model_copy(update={**waits, "stream": stream})
+    kept = found.changed(**waits, stream=stream)
     streams = {}
     if stream is not None and found.stream in workload.streams:
         streams[stream] = workload.streams[found.stream]
-    host = workload.host.model_copy(update={"order": ()})
+    host = workload.host.changed(order=())
     tasks = {called or task: kept}
     changes = {"tasks": tasks, "streams": streams, "host": host, "schedule": None}
-    return workload.model_copy(update=changes)
+    return workload.changed(**changes)

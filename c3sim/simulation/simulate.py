@@ -138,8 +138,8 @@ def _limited(node: Node, share: float) -> Node:
     if share == 1.0:
         return node
     clock = node.gpu.clock
-    limited = clock.model_copy(update={"power_limit": share * clock.power_limit})
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"clock": limited})})
+    limited = clock.changed(power_limit=share * clock.power_limit)
+    return node.changed(gpu__clock=limited)
 
 
 def first_turn(node: Node, workload: Workload) -> Run:

@@ -240,7 +240,7 @@ class Iteration(Spec):
                 fields["dp_shard"] = 1 if entry.kind == "ddp" else -1
             fields |= given
         layout = Layout.model_validate(fields)
-        return self.model_copy(update={"parallel": layout})
+        return self.changed(parallel=layout)
 
     @property
     def length(self) -> int:
@@ -277,4 +277,4 @@ def noted(workload: Workload, path: str, value: object, style: str) -> Workload:
     """*workload*, in which *value* was set at *path*; of a description that is remembered."""
     if not isinstance(workload, Described):
         return workload
-    return workload.model_copy(update={"changes": (*workload.changes, (path, value, style))})
+    return workload.changed(changes=(*workload.changes, (path, value, style)))

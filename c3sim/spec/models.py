@@ -182,7 +182,7 @@ class Transformer(Spec):
         changes = {"experts": 1, "experts_per_token": 1, "ffn": self.dense_ffn}
         none = {"shared_ffn": None, "shared_gate": False, "expert_groups": 1}
         rest = {"groups_per_token": 1, "expert_bias": False, "dense_layers": 0, "dense_ffn": None}
-        return self.model_copy(update=changes | none | rest)
+        return self.changed(**(changes | none | rest))
 
     @property
     def value_dim(self) -> int:

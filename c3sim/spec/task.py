@@ -80,7 +80,7 @@ class TaskBase(Spec):
         """Task without its predecessors, in which pieces of equal work differ."""
         if not (self.after or self.launch_after):
             return self
-        return self.model_copy(update={"after": (), "launch_after": ()})
+        return self.changed(after=(), launch_after=())
 
 
 class KernelBase(TaskBase):

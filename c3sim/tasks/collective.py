@@ -92,7 +92,7 @@ class CollectiveKind(EngineKind[Collective]):
         copied = task.backend == DMA and task.variant in (None, "pcpy", "b2b")
         if not copied or task.op != "all_to_all" or node.nodes > 1:
             return task
-        return task.model_copy(update={"op": "all_gather"})
+        return task.changed(op="all_gather")
 
     def resolve(self, name: str, task: Collective, scene: Scene) -> Planned[Collective]:
         placed = self.placed(name, task, scene)
@@ -164,7 +164,7 @@ class CollectiveKind(EngineKind[Collective]):
             )
             adds = KernelKind().resolve(placed["name"], kernel, scene)
             placed.update(adds=adds, shape=adds.shape)
-        task = task.model_copy(update=change)
+        task = task.changed(**change)
         placed.update(task=task, barrier=use.barrier_time, own_first=use.own_part == "first")
         return task
 

@@ -206,7 +206,7 @@ def collective_program(
         program.append(Command(op="copy", bytes=task.size / (len(_peers(node, gpu, task)) + 1)))
     if not batch:
         return tuple(program)
-    return tuple(command.model_copy(update={"queue": 0}) for command in program)
+    return tuple(command.changed(queue=0) for command in program)
 
 
 def _peers(node: Node, gpu: int, task: Collective) -> tuple[int, ...]:
@@ -247,8 +247,7 @@ def _copies(
     """A command of *size* bytes for each peer, engine and queue of *places*."""
     any_of_them = Command(op=op, bytes=size, direction=direction)
     return tuple(  # a tenth of making each anew
-        any_of_them.model_copy(update={"peer": peer, "engine": engine, "queue": queue})
-        for peer, engine, queue in places
+        any_of_them.changed(peer=peer, engine=engine, queue=queue) for peer, engine, queue in places
     )
 
 
@@ -295,10 +294,10 @@ def _reduced_then_gathered(node: Node, gpu: int, task: Collective) -> list[Comma
     """Reduce-scatter, then all-gather; the word "reduced" counts the peers that have added."""
     commands = []
     for command in _to_all(node, gpu, task, "reduce"):
-        count = command.model_copy(update={"op": "atomic", "bytes": None, "on": "reduced"})
+        count = command.changed(op="atomic", bytes=None, on="reduced")
         commands += [command, count]
     additions = len(commands) // 2
     for command in _to_all(node, gpu, task, "copy"):
         update = {"op": "poll", "bytes": None, "peer": None, "on": "reduced", "value": additions}
-        commands += [command.model_copy(update=update), command]
+        commands += [command.changed(**update), command]
     return commands

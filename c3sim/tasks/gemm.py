@@ -78,7 +78,7 @@ class GemmKind(TellingKind[Gemm]):
         places = ceil(plan.tiles / gpu.compute_unit_count) * gpu.compute_unit_count
         if plan.schedule == "stream_k" or places <= plan.tiles:
             return task
-        return task.model_copy(update={"speed": task.speed * places / plan.tiles})
+        return task.changed(speed=task.speed * places / plan.tiles)
 
     def resolve(self, name: str, task: Gemm, scene: Scene) -> Planned[Gemm]:
         gpu, mask = scene.node.gpu, scene.mask(task.stream)

@@ -92,7 +92,7 @@ class Kind(ABC, Generic[T]):
     def unpublished(self, task: T) -> T:
         """*task* without releases and flags behind tiles."""
         told = getattr(task, "publish", None) is not None
-        return task.model_copy(update={"publish": None}) if told else task
+        return task.changed(publish=None) if told else task
 
     def filled(self, task: T, _gpu: Gpu) -> T:
         """*task* without a last round of tiles that leaves compute units idle: quicker."""

@@ -106,7 +106,7 @@ class EngineCollective:
         if self.span.inside.size == 1:
             done()
             return
-        part, context, name = self.task.model_copy(update={"size": size}), self.context, self.name
+        part, context, name = self.task.changed(size=size), self.context, self.name
         program = collective_program(context.node, gpu, part)
         steps = program_steps(context, name, gpu, program, mirrored=True, queue=self.queue)
         self.dma.submit(name, gpu, steps, done)

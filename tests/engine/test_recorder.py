@@ -87,8 +87,7 @@ def test_energy_follows_rate_clock_and_units_held():
     """At factor f = 1/2, x = 1: 5 B/s (2 f^1 + 1) J/B + 12 W of held CUs f^2 + 4 W of an engine =
     10 + 3 + 4 = 17 W; for 2 s 34 J, each part under its name.
     """
-    clock = NODE.gpu.clock.model_copy(update={"voltage_exponent": 1.0})
-    gpu = NODE.gpu.model_copy(update={"clock": clock})
+    gpu = NODE.gpu.changed(clock__voltage_exponent=1.0)
     bill = Bill(core=(("l2_byte", 2.0),), uncore=((0, "hbm_byte", 1.0),), held=12.0, busy=4.0)
     segment = Segment(Flow("a", 10.0, tags=tags(bill=bill)), 1.0, 3.0, 5.0, 0.5)
     assert sum(watts for _, _, watts in flow_powers(gpu, 0, segment)) == 17.0

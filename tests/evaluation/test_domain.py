@@ -40,12 +40,12 @@ def test_a_data_type_without_a_record_is_outside():
 def test_ranks_and_channels_of_a_collective_are_conditions():
     gather = {"kind": "collective", "op": "all_gather", "size": 2**28}
     assert outside(NODE, workload(gather=gather)) == {}
-    sixteen = load_hardware("h200-8").node.model_copy(update={"gpus": 16})
+    sixteen = load_hardware("h200-8").node.changed(gpus=16)
     assert outside(sixteen, workload(gather=gather)) == {"gather": "ranks 2 to 8, not 16"}
 
 
 def test_a_node_that_is_not_packaged_and_a_library_without_calibration_say_nothing():
-    other = NODE.model_copy(update={"name": "mine"})
+    other = NODE.changed(name="mine")
     assert outside(other, workload(gemm={**INSIDE, "k": 2 * INSIDE["k"]})) == {}
     mi300x = load_hardware("mi300x-8").node
     copy = {"kind": "copy", "bytes": 1.0}

@@ -122,10 +122,10 @@ def test_packets_that_a_workgroup_posts_are_a_loss_of_their_own():
     workload = c3sim.load_workload("gemm-posts-all-gather")
     node = load_hardware("mi355x-8").node
     short = {
-        name: task.model_copy(update={"size": 1024.0}) if name.startswith("quarter") else task
+        name: task.changed(size=1024.0) if name.startswith("quarter") else task
         for name, task in workload.tasks.items()
     }
-    workload = workload.model_copy(update={"tasks": short})
+    workload = workload.changed(tasks=short)
     wall = run_once(node, workload).end
     found = losses(node, workload, wall, pair=None, serial=0.5 * wall).parts_s
     assert found["posts"] == max(found.values())

@@ -102,8 +102,7 @@ def test_another_node_of_the_gpu_counts_and_another_gpu_does_not(known):
 def test_changed_hardware_is_as_far_as_its_octaves(known):
     """Links of twice the bandwidth are one octave away from all that was measured."""
     known(LARGE)
-    faster = NODE.links.model_copy(update={"bandwidth": 2 * NODE.links.bandwidth})
-    node = NODE.model_copy(update={"links": faster})
+    node = NODE.changed(links__bandwidth=2 * NODE.links.bandwidth)
     line = nearest(node, workload(gemm=GEMM, gather=GATHER))
     assert "; hardware nobody measured: 2 times links.bandwidth; 1 octaves away: so far" in line
 

@@ -116,7 +116,7 @@ def test_a_fact_is_one_time_or_one_ratio(fields, message):
 def test_a_record_knows_its_own_host_and_a_run_of_the_study_does_not():
     """One thread that submits all copies slows small gathers by engines, 56 copies instead of 7."""
     small = {**ENGINES, "task.gather.size": "1 MiB"}
-    facts = [GATHER.model_copy(update={"set": small, "of": of}) for of in ("record", "study")]
+    facts = [GATHER.changed(set=small, of=of) for of in ("record", "study")]
     usual = values_of(facts, ONE, Draw())
     single = values_of(facts, ONE, Draw(settings=(("workload.host.threads", "single"),)))
     assert single[0] == usual[0] == usual[1] < single[1]
@@ -148,7 +148,7 @@ def test_draws_far_from_facts_are_asked_no_further():
     """
     drawing = _drawing("links.latency")
     draws = [drawing.at(row) for row in drawing.rows(WHOLE + 16, 1)]
-    facts = [GATHER, GATHER.model_copy(update={"time": 1.0})]  # which nothing comes near
+    facts = [GATHER, GATHER.changed(time=1.0)]  # which nothing comes near
     every = Screened(facts, draws, screen(facts, CASES, draws, ASKED))
     usual, some, kept = screened_by(facts, CASES, draws, ASKED)
     assert some is not None and usual == screen(facts, CASES, [Draw()], ASKED)[0]

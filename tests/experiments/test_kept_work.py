@@ -74,7 +74,7 @@ def test_an_answer_that_took_long_is_there_for_the_next_command(
     """It is of what was asked, and of the code; a damaged file is made anew."""
     monkeypatch.setattr(kept, "WAITED", 0.0)
     node = load_hardware("teaching-4").node
-    other = node.model_copy(update={"gpus": 2})
+    other = node.changed(gpus=2)
 
     def asked(on: Node = node, word: str = "causes") -> int:
         with resuming():

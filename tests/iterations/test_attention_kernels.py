@@ -31,8 +31,8 @@ def test_threads_and_registers_drawn_apart_fit_a_unit_together() -> None:
     assert parts and parts.attention_room
     for threads, registers in ((512, 128), (256, 232), (384, 168)):
         update = {"threads": threads, "registers": 232}
-        drawn = parts.attention_room.model_copy(update=update)
-        said = room_of_tiles(H200, parts.model_copy(update={"attention_room": drawn}), 1000)
+        drawn = parts.attention_room.changed(**update)
+        said = room_of_tiles(H200, parts.changed(attention_room=drawn), 1000)
         assert said["registers"] == registers
 
 

@@ -26,7 +26,7 @@ STEP: dict[str, Any] = {
 
 
 def case(**changes: Any) -> Described:
-    return described(loaded_case(**STEP), NODE).model_copy(update=changes)
+    return described(loaded_case(**STEP), NODE).changed(**changes)
 
 
 def step(found: IterationResult, *, classes: bool = True) -> StepTimes:

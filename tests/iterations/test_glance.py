@@ -68,6 +68,5 @@ def test_what_a_step_does_not_read_is_not_looked_at_again(monkeypatch):
     workload, node = prepare("llama3-8b-forward", None, {"layers": "2"})
     first = glance(workload, node, "as_written")
     monkeypatch.setattr("c3sim.simulation.runs.simulate", lambda *_, **__: pytest.fail("again"))
-    engines = node.gpu.dma_engines.model_copy(update={"bandwidth": 1e9})
-    other = node.model_copy(update={"gpu": node.gpu.model_copy(update={"dma_engines": engines})})
+    other = node.changed(gpu__dma_engines__bandwidth=1e9)
     assert glance(workload, other, "as_written").wall_s == first.wall_s

@@ -26,7 +26,7 @@ TIMES = {
 def node_with(**fields: Any) -> Node:
     plain = {"launch_time": 10 * US, "enqueue_time": 30 * US, "start_latency": 0.0}
     profile = HostProfile.model_validate({**plain, **fields})
-    return NODE.model_copy(update={"host_profiles": {"own": profile}})
+    return NODE.changed(host_profiles={"own": profile})
 
 
 def built_on(node: Node, **fields: Any) -> Built:

@@ -18,7 +18,7 @@ from c3sim.spec.workload import Gemm
 H200 = load_hardware("h200-4").node.gpu
 ON = OperatorSet.on(H200, "bf16", fused=False)
 BERT = load_model("bert-large")
-TOGETHER = BERT.model_copy(update={"fused_qkv": True})  # as in the profile
+TOGETHER = BERT.changed(fused_qkv=True)  # as in the profile
 LLAMA = load_model("llama-3-8b")
 
 
@@ -145,7 +145,7 @@ def test_products_of_one_input_are_one_or_several() -> None:
     """
     share = Share(sequences=1, tokens=512, training=True)
     apart = Layer(ON, LLAMA, share)
-    together = Layer(ON, LLAMA.model_copy(update={"fused_qkv": True, "fused_gate": True}), share)
+    together = Layer(ON, LLAMA.changed(fused_qkv=True, fused_gate=True), share)
     assert [n for _, n, _ in gemms(apart.forward()).values()] == [
         *(4096, 1024, 1024, 4096, 14336, 14336, 4096)
     ]
@@ -182,7 +182,7 @@ FUSED = {"fused_qkv": True, "fused_gate": True, "positions": "none"}
         (LLAMA, 4096, DECODER),
         (LLAMA, 1, [*DECODER, *CACHE]),
         (BERT, 128, ENCODER),
-        (LLAMA.model_copy(update=FUSED), 4096, SPLIT),
+        (LLAMA.changed(**FUSED), 4096, SPLIT),
     ],
     ids=["decoder", "decode", "encoder", "fused"],
 )

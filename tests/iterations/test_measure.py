@@ -231,7 +231,7 @@ def test_packaged_iterations_run_on_another_node(name: str, node: str) -> None:
 def test_python_takes_a_description_too() -> None:
     loaded = open_iteration("llama3-8b-forward")
     by_name = c3sim.run("llama3-8b-forward", set={"layers": 2})
-    by_model = c3sim.run(loaded.iteration.model_copy(update={"layers": 2}))
+    by_model = c3sim.run(loaded.iteration.changed(layers=2))
     assert isinstance(by_name, IterationResult) and by_name.wall_s == by_model.wall_s
     with pytest.raises(InputError, match="did you mean 'llama3-8b-forward'"):
         c3sim.run("llama3-8b-foward")

@@ -65,12 +65,10 @@ def test_sums_between_layers_do_not_wait_for_gathers_over_nics() -> None:
     plan = planned(node="mi300x-cluster", model="llama-3-70b", layers=2, parallel=FSDP_OF_NODES)
     found = build(plan, 2)
     names = frozenset(n for n, kind in found.classes.items() if kind == "communication")
-    one = found.workload.model_copy(
-        update={
-            "tasks": {
-                name: task.model_copy(update={"stream": "communication"}) if name in names else task
-                for name, task in found.workload.tasks.items()
-            }
+    one = found.workload.changed(
+        tasks={
+            name: task.changed(stream="communication") if name in names else task
+            for name, task in found.workload.tasks.items()
         }
     )
     ends = [simulate(plan.node, each).end for each in (found.workload, one)]
@@ -323,9 +321,7 @@ def test_one_queue_is_no_quicker() -> None:
 def test_one_gpu_stands_for_the_mesh(node: str) -> None:
     plan = planned(node=node, layers=1, tokens=512, parallel=FSDP_TENSOR)
     workload = build(plan, 1).workload
-    workload = workload.model_copy(
-        update={"host": workload.host.model_copy(update={"loop": None, "profile": None})}
-    )
+    workload = workload.changed(host__loop=None, host__profile=None)
     one, all_of_them = (simulate(plan.node, workload, fold=fold).end for fold in (True, False))
     assert one == pytest.approx(all_of_them, rel=1e-9)
 

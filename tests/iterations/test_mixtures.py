@@ -126,8 +126,8 @@ def test_a_skew_fills_more_tiles_with_as_many_rows() -> None:
     even = ops(Layer(ON, QWEN, share).forward())["down"].task
     ragged = ops(Layer(ON, QWEN, replace(share, load=load)).forward())["down"].task
     assert isinstance(even, Gemm) and isinstance(ragged, Gemm)
-    ragged = ragged.model_copy(update={"macro_tile": (128, 256)})
-    even = even.model_copy(update={"macro_tile": (128, 256)})
+    ragged = ragged.changed(macro_tile=(128, 256))
+    even = even.changed(macro_tile=(128, 256))
     # 256 rows are two tiles of 128, 2048 columns eight: 128 x 2 x 8; clusters pad an odd number
     assert plan_gemm(H200, even).tiles == 2048
     least = sum(-(-rows // 128) for rows in ragged.rows) * 8

@@ -169,4 +169,4 @@ def test_optimizers_without_fusion_move_more() -> None:
 
 def test_a_gpu_without_numbers_for_operators_is_refused() -> None:
     with pytest.raises(InputError, match=r"NVIDIA H200 has no gpu\.operators"):
-        OperatorSet.on(H200.model_copy(update={"operators": None}), "bf16", fused=False)
+        OperatorSet.on(H200.changed(operators=None), "bf16", fused=False)

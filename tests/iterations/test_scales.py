@@ -46,7 +46,7 @@ def test_eager_casts_are_done_number_by_number_where_a_framework_does() -> None:
     """
     o = OperatorSet.on(GPU, "fp8", fused=False)
     steps = list(scaled(o, [o.gemm("product", 4096, 14336, 4096)]))[:-1]
-    tasks = {step.name: step.task.model_copy(update={"stream": "s"}) for step in steps}
+    tasks = {step.name: step.task.changed(stream="s") for step in steps}
     host = HostThreads(launch="graph")
     workload = Workload(schema_version=1, name="casts", node="h200-1", tasks=tasks, host=host)
     found = simulate(load_hardware("h200-1").node, workload)

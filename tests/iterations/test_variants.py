@@ -112,7 +112,7 @@ def test_units_inside_the_memory_move_its_bytes_at_their_rate() -> None:
     gpu = load_hardware("mi300x-8").node.gpu
     with pytest.raises(InputError, match=r"no units inside its memory; .*gpu.hbm.internal_rate"):
         optimizer_ops(OperatorSet.on(gpu, "fp32"), "lamb", [10], fused=True, inside=True)
-    quick = gpu.model_copy(update={"hbm": gpu.hbm.model_copy(update={"internal_rate": 4.0})})
+    quick = gpu.changed(hbm__internal_rate=4.0)
     on = OperatorSet.on(quick, "fp32")
     outside = optimizer_ops(on, "lamb", [10**9], fused=True)
     inside = optimizer_ops(on, "lamb", [10**9], fused=True, inside=True)

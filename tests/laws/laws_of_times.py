@@ -85,15 +85,15 @@ def halving_all_rates_and_clocks_doubles_every_time(trial: Trial) -> None:
     node, workload = without_power_limit(trial.node), trial.workload
     half = scaled(node, lambda _path, unit: {"B/s": 0.5, "Hz": 0.5, "s": 2.0}.get(unit, 1.0))
     tasks = {
-        name: task.model_copy(update={"time": 2 * task.time})
+        name: task.changed(time=2 * task.time)
         if isinstance(task, HostTask | Hold | Kernel) and task.time is not None
         else task
         for name, task in workload.tasks.items()
     }
     host = workload.host
     if host.kernel_gap is not None:
-        host = host.model_copy(update={"kernel_gap": 2 * host.kernel_gap})
-    slow = simulate(half, workload.model_copy(update={"tasks": tasks, "host": host}))
+        host = host.changed(kernel_gap=2 * host.kernel_gap)
+    slow = simulate(half, workload.changed(tasks=tasks, host=host))
     fast = simulate(node, workload)
     assert ends(slow) == pytest.approx({key: 2 * end for key, end in ends(fast).items()}, rel=REL)
 
@@ -105,10 +105,10 @@ def declaration_order_changes_only_ties(trial: Trial) -> None:
     """
     workload = trial.workload
     order = workload.host.order or tuple(workload.tasks)
-    host = workload.host.model_copy(update={"order": order})
+    host = workload.host.changed(order=order)
     tasks = dict(reversed(workload.tasks.items()))
     streams = dict(reversed(workload.streams.items()))
-    other = workload.model_copy(update={"host": host, "tasks": tasks, "streams": streams})
+    other = workload.changed(host=host, tasks=tasks, streams=streams)
     assert ends(simulate(trial.node, other)) == pytest.approx(ends(trial.run), rel=REL)
 
 
@@ -215,11 +215,11 @@ def _pinned(workload: Workload, node: Node) -> Workload:
     tasks = {}
     for name, task in workload.tasks.items():
         if isinstance(task, Collective) and task.backend == "dma" and node.nodes > 1:
-            task = task.model_copy(update={"pipeline": parts_of(node, task)})
+            task = task.changed(pipeline=parts_of(node, task))
         elif isinstance(task, Collective) and task.backend != "dma":
             plan = plan_collective(node, task)
             chosen = {"algorithm": plan.algorithm, "protocol": plan.protocol}
             parts = {"pipeline": plan.parts} if plan.hierarchical else {}
-            task = task.model_copy(update=chosen | parts)
+            task = task.changed(**(chosen | parts))
         tasks[name] = task
-    return workload.model_copy(update={"tasks": tasks})
+    return workload.changed(tasks=tasks)

@@ -73,7 +73,7 @@ def test_a_pause_lets_the_average_fall():
 
 def test_without_a_window_the_limit_acts_at_once():
     time = Time()
-    governor = time.governor(CLOCK.model_copy(update={"power_window": 0.0}))
+    governor = time.governor(CLOCK.changed(power_window=0.0))
     assert governor.factor(half) == pytest.approx(0.5) and time.asked == []
 
 
@@ -105,7 +105,7 @@ def test_a_short_run_on_h200_keeps_its_clock_and_a_long_one_does_not():
 def test_a_peak_acts_at_once():
     """Idle 100 W and 800 f f W under a peak of 612 W: f f = 0.64."""
     time = Time()
-    governor = time.governor(CLOCK.model_copy(update={"peak_power": 612.0}))
+    governor = time.governor(CLOCK.changed(peak_power=612.0))
     assert governor.factor(half) == pytest.approx(0.8)
 
 
@@ -155,7 +155,7 @@ def test_a_settled_clock_is_held_for_every_load_but_where_a_peak_binds():
     time, held = Time(), Settled(300.0, 0.8)
     governor = Governor(CLOCK, lambda: time.now, time.asked.append, held)
     assert governor.factor(half) == 0.8 and governor.factor(idle) == 0.8
-    peak = CLOCK.model_copy(update={"peak_power": 500.0})
+    peak = CLOCK.changed(peak_power=500.0)
     governor = Governor(peak, lambda: time.now, time.asked.append, held)
     assert governor.factor(half) == pytest.approx(math.sqrt(0.5))
     assert governor.factor(idle) == 0.8

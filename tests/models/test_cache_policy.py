@@ -122,8 +122,8 @@ def parts(gpu: Gpu, task: Task) -> Insertion:
 def test_stores_are_inserted_by_their_own_policy():
     copy = StreamKernel(kind="stream", pattern="copy", bytes=1e6)
     policy = CachePolicy(l2="stream", stores="uncached")
-    assert parts(H200, copy.model_copy(update={"cache": policy})) == (0.0, 0.5)
-    stored = copy.model_copy(update={"cache": CachePolicy(stores="write_through")})
+    assert parts(H200, copy.changed(cache=policy)) == (0.0, 0.5)
+    stored = copy.changed(cache=CachePolicy(stores="write_through"))
     assert parts(H200, stored) == (1.0, 0.0)
 
 

@@ -87,8 +87,7 @@ def test_between_registered_buffers_nothing_is_copied(
 ) -> None:
     on = load_hardware("h200-8" if node == PLAIN else node).node
     if node == PLAIN:
-        links = on.links.model_copy(update={"multicast": False, "reduction": False})
-        on = on.model_copy(update={"links": links})
+        on = on.changed(links__multicast=False, links__reduction=False)
     found, part = plan(op, node=on, backend="nccl_symmetric"), S / on.gpus
     assert found.algorithm == ("switch" if node == "h200-8" else "direct")
     assert found.sent == pytest.approx(sent * part)
@@ -248,8 +247,7 @@ def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> N
 
 def test_a_part_is_cut_into_at_least_so_many_slices() -> None:
     """1 MiB per channel and step, in slices of at most 512 KiB; cut into 8: 128 KiB."""
-    library = TEACHING.collective_libraries["rccl"].model_copy(update={"min_slices": 8})
-    node = TEACHING.model_copy(update={"collective_libraries": {"rccl": library}})
+    node = TEACHING.changed(collective_libraries__rccl__min_slices=8)
     assert plan("all_gather", 8 * MIB, node).work == pytest.approx(
         (3 + 3 * 2 + 4 * 131072 / (5e3 / 1.0625**0.25)) * 1e-6
     )
@@ -259,8 +257,7 @@ def test_a_library_reckons_with_links_that_answer() -> None:
     """Rings use both directions of every link: with a fourth of a byte to answer each, a ring of 10
     GB/s carries 10 / 1.25 = 8. The smallest of the soft minimum's two rates is the channel's, 5.
     """
-    links = TEACHING.links.model_copy(update={"reverse_share": 0.25})
-    answered = plan("all_gather", 8 * MIB, TEACHING.model_copy(update={"links": links}))
+    answered = plan("all_gather", 8 * MIB, TEACHING.changed(links__reverse_share=0.25))
     assert answered.link_rate == pytest.approx(8e9)
     assert answered.rate(2, 1.0) == pytest.approx(2 * (5e9**-4 + 8e9**-4) ** -0.25)
 
@@ -268,9 +265,8 @@ def test_a_library_reckons_with_links_that_answer() -> None:
 def test_a_channel_of_direct_sends_may_have_a_rate_of_its_own() -> None:
     """2 B per cycle at 1 GHz for an all-to-all; rings keep the 5 GB/s of ``bytes_per_cycle``."""
     library = TEACHING.collective_libraries["rccl"]
-    channels = library.channels.model_copy(update={"direct_bytes_per_cycle": 2.0})
-    libraries = {"rccl": library.model_copy(update={"channels": channels})}
-    node = TEACHING.model_copy(update={"collective_libraries": libraries})
+    libraries = {"rccl": library.changed(channels__direct_bytes_per_cycle=2.0)}
+    node = TEACHING.changed(collective_libraries=libraries)
     assert plan("all_to_all", 8 * MIB, node).channel_rate == pytest.approx(2e9)
     assert plan("all_gather", 8 * MIB, node).channel_rate == pytest.approx(5e9)
 

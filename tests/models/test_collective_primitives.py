@@ -23,27 +23,20 @@ def node(gpus: int = 4, saturation_exponent: float = 200.0, **more: object) -> N
     """Channels at 1 GHz: 1 ns for 20 B of payload, 20 B loaded or 10 B stored; one port of 18 links
     of 10 GB/s; hard minimum.
     """
-    library = H200.collective_libraries["nccl"]
-    channels = library.channels.model_copy(
-        update={
-            "bytes_per_cycle": 20.0,
-            "load_bytes_per_cycle": 20.0,
-            "store_bytes_per_cycle": 10.0,
-            "link_efficiency": 1.0,
-            "link_saturation_exponent": saturation_exponent,
-            "direct_link_saturation_exponent": saturation_exponent,
-            "peer_channels": None,
-            **more,
-        }
+    channels = H200.collective_libraries["nccl"].channels.changed(
+        bytes_per_cycle=20.0,
+        load_bytes_per_cycle=20.0,
+        store_bytes_per_cycle=10.0,
+        link_efficiency=1.0,
+        link_saturation_exponent=saturation_exponent,
+        direct_link_saturation_exponent=saturation_exponent,
+        peer_channels=None,
     )
-    clock = H200.gpu.clock.model_copy(update={"maximum": 1e9})
-    return H200.model_copy(
-        update={
-            "gpus": gpus,
-            "gpu": H200.gpu.model_copy(update={"clock": clock}),
-            "links": H200.links.model_copy(update={"bandwidth": 10e9}),
-            "collective_libraries": {"nccl": library.model_copy(update={"channels": channels})},
-        }
+    return H200.changed(
+        gpus=gpus,
+        gpu__clock__maximum=1e9,
+        links__bandwidth=10e9,
+        collective_libraries__nccl__channels=channels.changed(**more),
     )
 
 

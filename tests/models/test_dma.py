@@ -25,10 +25,7 @@ def test_a_copy_inside_a_gpu_crosses_no_link() -> None:
 
 
 def test_pull_has_its_own_bytes_in_flight() -> None:
-    engines = TEACHING.gpu.dma_engines.model_copy(update={"remote_read_bytes_in_flight": 9e3})
-    node = TEACHING.model_copy(
-        update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})}
-    )
+    node = TEACHING.changed(gpu__dma_engines__remote_read_bytes_in_flight=9e3)
     assert engine_rate(node, linked=True, pull=True)(0.0) == pytest.approx(9e3 / 3e-6)
     assert engine_rate(node, linked=True)(0.0) == 10e9
 
@@ -54,7 +51,7 @@ def test_a_draw_begins_anywhere_on_each_gpu() -> None:
     """
     engines = TEACHING.gpu.dma_engines
     assert released_queue(engines, 4, 3) == 2  # by the rule
-    each = [engines.model_copy(update={"released_queue_draw": d}) for d in range(1, 301)]
+    each = [engines.changed(released_queue_draw=d) for d in range(1, 301)]
     drawn = [[released_queue(one, gpu, 3) for gpu in (0, 1)] for one in each]
     starts = [start for pair in drawn for start in pair]
     assert all(abs(starts.count(queue) / 600 - 1 / 3) < 0.06 for queue in range(3))
@@ -62,7 +59,6 @@ def test_a_draw_begins_anywhere_on_each_gpu() -> None:
 
 
 def test_no_limit_of_bytes_in_flight_leaves_the_data_path() -> None:
-    engines = TEACHING.gpu.dma_engines.model_copy(update={"bytes_in_flight": None})
-    gpu = TEACHING.gpu.model_copy(update={"dma_engines": engines})
-    node = TEACHING.model_copy(update={"gpu": gpu})
+    engines = TEACHING.gpu.dma_engines.changed(bytes_in_flight=None)
+    node = TEACHING.changed(gpu__dma_engines=engines)
     assert engine_rate(node, linked=True)(9.0) == engines.bandwidth

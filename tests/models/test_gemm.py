@@ -54,10 +54,7 @@ def test_every_recorded_tile_of_the_library_is_chosen() -> None:
     for record in load_records(PUBLISHED / "c3_shapes.jsonl"):
         for task in record.workload.tasks.values():
             if isinstance(task, Gemm) and task.library == "hipblaslt" and task.macro_tile:
-                assert (
-                    plan_gemm(GPU, task.model_copy(update={"macro_tile": None})).tile
-                    == task.macro_tile
-                )
+                assert plan_gemm(GPU, task.changed(macro_tile=None)).tile == task.macro_tile
                 found += 1
     assert found >= 4
 
@@ -183,16 +180,15 @@ def test_a_narrow_tile_is_not_chosen_where_l2_cannot_feed_it() -> None:
     131,000 (a cluster of two reads one side once, which leaves more of the narrow one).
     """
     tiles = ((64, 448), (128, 256))
-    library = H200.gemm_libraries["cublas"].model_copy(
-        update={"tiles": tiles, "operand_feed": 1e13}  # operands on their way cost nothing here
+    library = H200.gemm_libraries["cublas"].changed(tiles=tiles, operand_feed=1e13)
+    gpu = H200.changed(gemm_libraries={"cublas": library})
+    fed = gpu.changed(
+        l2__bandwidth=100 * gpu.l2.bandwidth,
+        compute_units__l2_bandwidth=100 * gpu.compute_units.l2_bandwidth,  # of a unit's port
     )
-    gpu = H200.model_copy(update={"gemm_libraries": {"cublas": library}})
-    fast = gpu.l2.model_copy(update={"bandwidth": 100 * gpu.l2.bandwidth})
-    wide = {"l2_bandwidth": 100 * gpu.compute_units.l2_bandwidth}  # of a unit's port
-    fed = {"l2": fast, "compute_units": gpu.compute_units.model_copy(update=wide)}
     task = gemm(2049, 5120, 8192)
     assert plan_gemm(gpu, task).tile == (128, 256)
-    assert plan_gemm(gpu.model_copy(update=fed), task).tile == (64, 448)
+    assert plan_gemm(fed, task).tile == (64, 448)
 
 
 def test_few_tiles_are_split_where_a_kernel_adds_the_parts() -> None:
@@ -251,8 +247,7 @@ def test_the_choice_weighs_rounds_against_tile_size() -> None:
 
 
 def clusters_of(size: int) -> Gpu:
-    library = TEACHING.gemm_libraries["hipblaslt"].model_copy(update={"cluster": size})
-    return TEACHING.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+    return TEACHING.changed(gemm_libraries__hipblaslt__cluster=size)
 
 
 @pytest.mark.parametrize(
@@ -294,15 +289,14 @@ def test_stages_claim_lds() -> None:
     stage each as far as registers go, one in four stages.
     """
     task = gemm(512, 512, 512, macro_tile=(64, 64))
-    library = TEACHING.gemm_libraries["hipblaslt"].model_copy(update={"stages": 4})
-    staged = TEACHING.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+    staged = TEACHING.changed(gemm_libraries__hipblaslt__stages=4)
     assert plan_gemm(TEACHING, task).lds == 16 * 1024
     assert (plan_gemm(staged, task).lds, plan_gemm(staged, task).residents) == (64 * 1024, 1)
 
 
 def changed_library(gpu: Gpu, name: str, **more: object) -> Gpu:
-    library = gpu.gemm_libraries[name].model_copy(update=more)
-    return gpu.model_copy(update={"gemm_libraries": {name: library}})
+    library = gpu.gemm_libraries[name].changed(**more)
+    return gpu.changed(gemm_libraries={name: library})
 
 
 def test_parts_of_a_split_are_not_thinner_than_the_library_makes_them() -> None:
@@ -322,6 +316,5 @@ def test_registers_follow_from_threads_and_slices() -> None:
     assert plan_gemm(TEACHING, task).registers == 4 * 192
     wide = changed_library(TEACHING, "hipblaslt", slice_bytes=256.0)
     assert plan_gemm(wide, task).registers == 4 * 256
-    few = TEACHING.compute_units.model_copy(update={"wave_registers": 100})
-    small = TEACHING.model_copy(update={"compute_units": few})
+    small = TEACHING.changed(compute_units__wave_registers=100)
     assert plan_gemm(small, task).registers == 4 * 100

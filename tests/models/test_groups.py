@@ -63,7 +63,7 @@ def test_one_gpu_stands_for_all_groups(node: str, stride: int, fields: dict[str,
 def test_rows_and_columns_of_a_mesh_use_disjoint_links() -> None:
     """They still share memory: with links of 1/10 they do not disturb each other."""
     node = load_hardware("mi300x-8").node
-    slow = node.model_copy(update={"links": node.links.model_copy(update={"bandwidth": 5e9})})
+    slow = node.changed(links__bandwidth=5e9)
 
     def end(**tasks: dict[str, Any]) -> float:
         return simulate(slow, workload(**tasks)).end
@@ -116,7 +116,7 @@ def test_a_group_of_two_nodes_is_as_a_cluster_of_two(fields: dict[str, Any]) -> 
     """All 8 groups use NICs and links of their own; one leaf holds all nodes."""
     node = load_hardware("mi300x-cluster").node
     assert node.scale_out is not None
-    two = node.model_copy(update={"scale_out": node.scale_out.model_copy(update={"nodes": 2})})
+    two = node.changed(scale_out__nodes=2)
     alone = simulate(two, workload(one=fields)).end
     assert wall("mi300x-cluster", one={"group": 16, **fields}) == pytest.approx(alone, rel=1e-9)
 
@@ -146,8 +146,7 @@ def test_one_gpu_stands_for_all_groups_across_nodes(
 ) -> None:
     """Two nodes of four on a full mesh: both nodes, two of each, one of each; pairs in a node."""
     node = load_hardware("teaching-cluster").node
-    links = node.links.model_copy(update={"topology": "full_mesh"})
-    node = node.model_copy(update={"links": links, "gpus": 4})
+    node = node.changed(links__topology="full_mesh", gpus=4)
     group, stride = shape
     found = workload(one={"group": group, "stride": stride, "size": "4 MiB", **fields})
     check_on_node(found, node)

@@ -20,8 +20,7 @@ PEER_CHANNELS = PeerChannels(rule="power_of_two", part=2.0**60)  # no part is la
 
 
 def nodes(count: int) -> Node:
-    wide = CLUSTER.scale_out.model_copy(update={"nodes": count})
-    return CLUSTER.model_copy(update={"scale_out": wide})
+    return CLUSTER.changed(scale_out__nodes=count)
 
 
 def task(op: str, **more: object) -> Collective:
@@ -125,7 +124,7 @@ def test_on_one_node_nothing_is_left_of_phases() -> None:
 
 
 def test_one_gpu_per_node_has_rails_only() -> None:
-    thin = nodes(4).model_copy(update={"gpus": 1})
+    thin = nodes(4).changed(gpus=1)
     found = plan_collective(thin, task("all_reduce", algorithm="hierarchical"))
     assert [phase.level for phase in found.phases] == ["rail"]
     ring = plan_collective(thin, task("all_reduce", algorithm="ring")).phases[0]
@@ -152,9 +151,8 @@ def test_an_all_to_all_has_a_round_for_every_peer_wherever_it_is() -> None:
 
 def with_channels(**more: object) -> Node:
     library = CLUSTER.collective_libraries["rccl"]
-    rules = library.channels.model_copy(update=more)
-    changed = library.model_copy(update={"channels": rules})
-    return CLUSTER.model_copy(update={"collective_libraries": {"rccl": changed}})
+    rules = library.channels.changed(**more)
+    return CLUSTER.changed(collective_libraries__rccl__channels=rules)
 
 
 def test_channels_load_and_store_across_nodes_too() -> None:
@@ -192,10 +190,7 @@ def test_the_phase_with_most_channels_decides_how_many_there_are() -> None:
 
 
 def test_the_base_latency_is_paid_once() -> None:
-    library = CLUSTER.collective_libraries["rccl"]
-    wire = library.protocols["simple"].model_copy(update={"base_latency": 1.0})
-    slow = library.model_copy(update={"protocols": {"simple": wire}})
-    node = CLUSTER.model_copy(update={"collective_libraries": {"rccl": slow}})
+    node = CLUSTER.changed(collective_libraries__rccl__protocols__simple__base_latency=1.0)
     for algorithm in ("ring", "hierarchical"):
         wanted = task("all_reduce", algorithm=algorithm, pipeline=4, protocol="simple")
         assert int(plan_collective(node, wanted).estimate) == 1

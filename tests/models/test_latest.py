@@ -56,10 +56,10 @@ def test_a_function_of_an_owner_is_asked_once_for_each_of_the_latest() -> None:
 def test_a_plan_is_made_once_for_a_node() -> None:
     """Whatever the task waits for; a node whose reads are watched is read."""
     gather = Collective(kind="collective", op="all_gather", size=2.0**20)
-    behind = gather.model_copy(update={"after": ("other",)})
+    behind = gather.changed(after=("other",))
     assert collective_plan(NODE, gather) is collective_plan(NODE, behind)
     gemm = Gemm(kind="gemm", m=512, n=512, k=512)
-    assert plan_gemm(NODE.gpu, gemm) is plan_gemm(NODE.gpu, gemm.model_copy(update={"stream": "s"}))
+    assert plan_gemm(NODE.gpu, gemm) is plan_gemm(NODE.gpu, gemm.changed(stream="s"))
     seen, reads = watched(NODE)
     assert collective_plan(seen, gather) == collective_plan(NODE, gather)
     assert plan_gemm(seen.gpu, gemm) == plan_gemm(NODE.gpu, gemm)

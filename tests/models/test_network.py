@@ -28,9 +28,7 @@ CLUSTER = load_hardware("mi300x-cluster").node
 def of(**changes: object) -> Node:
     """Six nodes of four GPUs, two to a leaf, an uplink half as wide as the NICs below it."""
     wide = {"nodes": 6, "nics": 4, "nodes_per_leaf": 2, "oversubscription": 2.0, **changes}
-    return CLUSTER.model_copy(
-        update={"gpus": 4, "scale_out": CLUSTER.scale_out.model_copy(update=wide)}
-    )
+    return CLUSTER.changed(gpus=4, scale_out=CLUSTER.scale_out.changed(**wide))
 
 
 LAYOUTS = [

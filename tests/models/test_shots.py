@@ -44,8 +44,8 @@ def test_one_shot_wins_small_and_two_shots_win_large():
 def test_a_flag_costs_each_step_once():
     stores = H200.gpu.remote_stores
     assert stores is not None
-    slow = stores.model_copy(update={"flag_time": stores.flag_time + 1e-6})
-    node = H200.model_copy(update={"gpu": H200.gpu.model_copy(update={"remote_stores": slow})})
+    slow = stores.changed(flag_time=stores.flag_time + 1e-6)
+    node = H200.changed(gpu__remote_stores=slow)
     for algorithm, steps in (("one_shot", 1), ("two_shot", 2)):
         more = wall("8 KiB", algorithm, node) - wall("8 KiB", algorithm)
         assert more == pytest.approx(steps * 1e-6, rel=0.02)
@@ -54,10 +54,8 @@ def test_a_flag_costs_each_step_once():
 def test_a_shot_has_the_hosts_launch_and_not_the_librarys_call():
     """The calls of a loop bind it: 50 us each, whichever of the two is long."""
     node = load_hardware("mi355x-8").node
-    rccl = node.collective_library("rccl").model_copy(update={"enqueue_time": 50e-6})
-    called = node.model_copy(update={"collective_libraries": {"rccl": rccl}})
-    host = node.host.model_copy(update={"launch_time": 50e-6})
-    launched = node.model_copy(update={"host": host})
+    called = node.changed(collective_libraries__rccl__enqueue_time=50e-6)
+    launched = node.changed(host__launch_time=50e-6)
     shot, ring = {"algorithm": "one_shot"}, {"algorithm": "ring"}
     assert looped(launched, shot) == pytest.approx(50e-6) == looped(called, ring)
     assert looped(called, shot) == looped(node, shot) < 10e-6

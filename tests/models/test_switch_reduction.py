@@ -36,10 +36,7 @@ def test_the_switch_moves_less_over_the_links_than_a_ring() -> None:
     [
         (EIGHT, "fp8"),  # it does not add bytes
         (FOUR, "bf16"),  # too few GPUs
-        (
-            EIGHT.model_copy(update={"links": EIGHT.links.model_copy(update={"reduction": False})}),
-            "bf16",
-        ),
+        (EIGHT.changed(links__reduction=False), "bf16"),
     ],
 )
 def test_when_the_library_leaves_the_switch_alone(node: Node, dtype: str) -> None:

@@ -70,9 +70,9 @@ def test_a_host_that_launches_each_iteration_may_be_the_slowest() -> None:
 def test_a_call_in_a_loop_costs_less_than_one_that_finds_nothing_in_the_caches() -> None:
     """A library that does not tell them apart has one time: in a loop of one thread, two calls."""
     nccl = H200.collective_library("nccl")
-    one = nccl.model_copy(update={"loop_enqueue_time": None})
+    one = nccl.changed(loop_enqueue_time=None)
     libraries = {**H200.collective_libraries, "nccl": one}
-    node = H200.model_copy(update={"collective_libraries": libraries})
+    node = H200.changed(collective_libraries=libraries)
     slow = time_of(node, GATHER, launch="looped", threads="single")
     assert slow == pytest.approx(H200.gpus * nccl.enqueue_time)
     assert slow > time_of(H200, GATHER, launch="looped", threads="single")
@@ -103,11 +103,9 @@ def test_the_parts_of_a_split_are_added_by_a_kernel_behind_it() -> None:
     task["macro_tile"] = [128, 256]
     plan = plan_gemm(H200.gpu, Gemm.model_validate(task))
     assert plan.split_k > 1
-    libraries = H200.gpu.gemm_libraries
-    silent = libraries["cublas"].model_copy(update={"reduction": None})
-    gpu = H200.gpu.model_copy(update={"gemm_libraries": {**libraries, "cublas": silent}})
-    assert plan_gemm(gpu, Gemm.model_validate(task)) == plan
-    more = time_of(H200, task) - time_of(H200.model_copy(update={"gpu": gpu}), task)
+    silent = H200.changed(gpu__gemm_libraries__cublas__reduction=None)
+    assert plan_gemm(silent.gpu, Gemm.model_validate(task)) == plan
+    more = time_of(H200, task) - time_of(silent, task)
     units, clock = H200.gpu.compute_units, H200.gpu.clock.maximum
     rate = H200.gpu.compute_unit_count * units.l2_bandwidth * clock
     moved = 512 * 1024 * (4 * plan.split_k + 2) / rate

@@ -21,10 +21,8 @@ def with_enqueue_time(seconds: float | None) -> Node:
     """The teaching node, the first GEMM library of which costs the host *seconds* per call."""
     libraries = dict(TEACHING.gpu.gemm_libraries)
     name = next(iter(libraries))
-    libraries[name] = libraries[name].model_copy(update={"enqueue_time": seconds})
-    return TEACHING.model_copy(
-        update={"gpu": TEACHING.gpu.model_copy(update={"gemm_libraries": libraries})}
-    )
+    libraries[name] = libraries[name].changed(enqueue_time=seconds)
+    return TEACHING.changed(gpu__gemm_libraries=libraries)
 
 
 def end(node: Node, launch: str) -> float:
@@ -51,7 +49,7 @@ def test_a_framework_has_calls_of_its_own_and_an_idle_gpu_is_slow_to_start() -> 
     GEMM began; without the delay the last end would come those 5 us earlier.
     """
     profile = HostProfile(launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
-    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     tasks = {name: {**GEMM, "stream": "s"} for name in ("a", "b")}
     workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
     host = {"launch": "eager", "profile": "slow"}
@@ -73,7 +71,7 @@ def test_a_framework_calls_for_each_peer_and_works_around_a_copy() -> None:
         send_time=2 * US,
         copy_time=3 * US,
     )
-    node = TEACHING.model_copy(update={"host_profiles": {"framework": profile}})
+    node = TEACHING.changed(host_profiles={"framework": profile})
     move = {"kind": "collective", "size": 1024}
     copy = {"kind": "copy", "bytes": 1024, "destination": "gpu", "executor": "kernel"}
     calls = {
@@ -97,7 +95,7 @@ def test_a_slow_host_takes_longer_for_calls_and_its_gpu_does_not(
     it up 5 us later all the same.
     """
     profile = HostProfile(slowness=3.0, launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
-    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     host = {"launch": "eager", "profile": "slow", "slowness": said}
     workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": host}
     start = simulate(node, parse_workload(workload)).task("g").start
@@ -115,10 +113,10 @@ def test_a_frameworks_collective_starts_later_behind_what_it_waits_for(
     tasks = {"a": GEMM, "reduce": reduce, "b": {**GEMM, "after": ["reduce"]}}
     moves = {**tasks, "reduce": {**reduce, "op": "all_gather", "backend": "dma"}}
     profile = HostProfile(launch_time=0.0, enqueue_time=0.0, start_latency=0.0)
-    slow = profile.model_copy(update={"collective_latency": 3 * US})
+    slow = profile.changed(collective_latency=3 * US)
 
     def wall(profile: HostProfile, tasks: dict[str, Any]) -> float:
-        node = with_enqueue_time(0.0).model_copy(update={"host_profiles": {"own": profile}})
+        node = with_enqueue_time(0.0).changed(host_profiles={"own": profile})
         host = {"launch": "graph", "profile": "own", "slowness": slowness}
         return simulate(
             node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": host})
@@ -151,7 +149,7 @@ def test_events_around_a_task_of_a_loop_are_the_hosts_work() -> None:
         start_latency=0.0,
         event_times={"gemm": 300 * US, "communication": 200 * US},
     )
-    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     reduce = {"kind": "collective", "op": "all_reduce", "size": "4 KiB"}
     host: dict[str, Any] = {"launch": "eager", "profile": "slow"}
     loop = {"iterations": 9, "barrier": True, "begin": "call"}
@@ -174,7 +172,7 @@ def test_a_script_that_changes_streams_in_a_loop_launches_later() -> None:
     profile = HostProfile(
         launch_time=10 * US, enqueue_time=0.0, start_latency=0.0, stream_time=30 * US
     )
-    node = with_enqueue_time(None).model_copy(update={"host_profiles": {"slow": profile}})
+    node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     tasks = {name: {**GEMM, "stream": name} for name in ("a", "b")}
     workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
     host: dict[str, Any] = {"launch": "eager", "profile": "slow"}

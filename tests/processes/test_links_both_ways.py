@@ -14,8 +14,7 @@ COPY = {"kind": "copy", "bytes": "100 MB", "executor": "kernel", "workgroups": 1
 
 def answering(share: float) -> Node:
     """Two of the teaching GPUs, a link of 10 GB/s between them, *share* of a byte for each."""
-    links = TEACHING.links.model_copy(update={"reverse_share": share})
-    return TEACHING.model_copy(update={"links": links, "gpus": 2})
+    return TEACHING.changed(links__reverse_share=share, gpus=2)
 
 
 def moving(node: Node, gpus: str) -> float:

@@ -40,8 +40,7 @@ def test_a_hold_lasts_as_long_as_it_says() -> None:
 
 
 def test_a_hold_does_not_follow_the_clock() -> None:
-    slow = TEACHING.gpu.clock.model_copy(update={"maximum": 5e8})
-    node = TEACHING.model_copy(update={"gpu": TEACHING.gpu.model_copy(update={"clock": slow})})
+    node = TEACHING.changed(gpu__clock__maximum=5e8)
     assert end(hold(4), node) == end(hold(4))
 
 
@@ -152,13 +151,11 @@ def test_an_alu_hog_takes_the_time_of_its_flop() -> None:
 
 def clustered(size: int, rule: str) -> Node:
     """One die with engines of 4 and 3 units, a GEMM library that launches clusters of *size*."""
-    gpu = TEACHING.gpu
-    library = gpu.gemm_libraries["hipblaslt"].model_copy(
-        update={"cluster": size, "schedule": "persistent"}
+    return TEACHING.changed(
+        gpu__dies=Dies(count=1, shader_engines=(4, 3), dispatch=rule),
+        gpu__gemm_libraries__hipblaslt__cluster=size,
+        gpu__gemm_libraries__hipblaslt__schedule="persistent",
     )
-    dies = Dies(count=1, shader_engines=(4, 3), dispatch=rule)
-    changed = gpu.model_copy(update={"dies": dies, "gemm_libraries": {"hipblaslt": library}})
-    return TEACHING.model_copy(update={"gpu": changed})
 
 
 SIX = {
@@ -226,12 +223,10 @@ def test_what_a_late_workgroup_still_has_to_do(schedule: str, own: int, rounds: 
     """28 tiles on a grid of 7, one unit held for good: four rounds alone. (A tile that runs by
     itself reads some operands again from memory: 2 %.)
     """
-    node = clustered(1, "rotation")
-    library = node.gpu.gemm_libraries["hipblaslt"].model_copy(
-        update={"schedule": schedule, "own_tiles": own}
+    node = clustered(1, "rotation").changed(
+        gpu__gemm_libraries__hipblaslt__schedule=schedule,
+        gpu__gemm_libraries__hipblaslt__own_tiles=own,
     )
-    gpu = node.gpu.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
-    node = node.model_copy(update={"gpu": gpu})
     task = {**SIX, "m": 28 * 256}
     one = end({**SIX, "m": 7 * 256}, node) - OVERHEAD
     assert end(task, node) - OVERHEAD == pytest.approx(4 * one, rel=0.02)
@@ -247,10 +242,9 @@ def test_a_library_with_all_registers_leaves_no_room_beside_it() -> None:
     stream = {"kind": "stream", "bytes": "1 MB", "workgroups": 1, "lds": "0 B"}
     waits = []
     for registers in (0, node.gpu.compute_units.registers):
-        library = node.gpu.gemm_libraries["hipblaslt"].model_copy(update={"registers": registers})
-        gpu = node.gpu.model_copy(update={"gemm_libraries": {"hipblaslt": library}})
+        fewer = node.changed(gpu__gemm_libraries__hipblaslt__registers=registers)
         task = {**SIX, "m": 7 * 64, "n": 64, "macro_tile": [64, 64]}
-        both = run({"g": task, "s": stream}, node.model_copy(update={"gpu": gpu}))
+        both = run({"g": task, "s": stream}, fewer)
         waits.append(both.task("s").end > both.task("g").end)
     assert waits == [False, True]
 
@@ -265,7 +259,7 @@ def test_which_engine_a_held_unit_is_in() -> None:
     for rule, engines in (("rotation", (3, 2)), ("rotation", (2, 3)), ("work_conserving", (2, 3))):
         gpu = clustered(2, rule).gpu
         dies = Dies(count=1, shader_engines=engines, dispatch=rule)
-        node = TEACHING.model_copy(update={"gpu": gpu.model_copy(update={"dies": dies})})
+        node = TEACHING.changed(gpu=gpu.changed(dies=dies))
         alone = end(four, node) - OVERHEAD
         beside = run({"hold": hold(1, "1 s"), "g": four}, node).task("g").end - OVERHEAD
         rounds[rule, engines] = round(beside / alone, 1)
@@ -285,9 +279,9 @@ def test_stages_overlap_misses_with_matrix_instructions() -> None:
     task = {"kind": "gemm", "m": 256, "n": 8192, "k": 8192, "macro_tile": [128, 128]}
     times = []
     for stages in (1, 4):
-        library = node.gpu.gemm_libraries["cublas"].model_copy(
-            update={"stages": stages, "most_stages": None}
+        staged = node.changed(
+            gpu__gemm_libraries__cublas__stages=stages,
+            gpu__gemm_libraries__cublas__most_stages=None,
         )
-        gpu = node.gpu.model_copy(update={"gemm_libraries": {"cublas": library}})
-        times.append(end(task, node.model_copy(update={"gpu": gpu})))
+        times.append(end(task, staged))
     assert times[1] < 0.8 * times[0]

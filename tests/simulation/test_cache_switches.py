@@ -107,8 +107,8 @@ def test_adaptive_is_all_three(workload):
 
 
 def test_a_bypass_at_the_last_cache_is_counted():
-    gather = PAIR.tasks["gather"].model_copy(update={"cache": TransferPolicy(memory_side="bypass")})
-    lines = run(MI300X, PAIR.model_copy(update={"tasks": {**PAIR.tasks, "gather": gather}})).lines
+    gather = PAIR.tasks["gather"].changed(cache=TransferPolicy(memory_side="bypass"))
+    lines = run(MI300X, PAIR.changed(tasks={**PAIR.tasks, "gather": gather})).lines
     assert lines["gather"].inserted_bytes == 0.0
     assert lines["gather"].write_backs == "past the cache"
 

@@ -36,8 +36,7 @@ def pair(**loop: Any) -> Workload:
 
 
 def alike(node: Node) -> Node:
-    gpu = node.gpu.model_copy(update={"variation": None})
-    return node.model_copy(update={"gpu": gpu})
+    return node.changed(gpu__variation=None)
 
 
 def of_waits(waits: list[float]) -> dict[str, list[TaskRun]]:
@@ -84,7 +83,7 @@ def test_ranks_that_begin_apart_stay_apart_while_the_gemm_ends_last(node: Node) 
     """
     waits = [0.0, 2.0, 4.0, 6.0]
     apart = Variation(speed=0.0, jitter=0.0, start=6.0)
-    two = node.model_copy(update={"gpus": 2})
+    two = node.changed(gpus=2)
     loops = _Loops(plan(pair(), two), of_waits(waits), waits, 0.0, apart)
     loops.go(3)
     step = simulate(alike(node), pair())
@@ -114,22 +113,21 @@ def test_a_barrier_keeps_ranks_in_step(node: Node, loop: dict[str, Any]) -> None
 def test_a_collective_that_ends_last_keeps_ranks_in_step(node: Node) -> None:
     """Whoever is quick waits for it at the end of every turn."""
     workload = pair()
-    large = workload.tasks["reduce"].model_copy(update={"size": 2.0**30})
+    large = workload.tasks["reduce"].changed(size=2.0**30)
     tasks = {**workload.tasks, "reduce": large}
-    assert not simulate(node, workload.model_copy(update={"tasks": tasks})).drift
+    assert not simulate(node, workload.changed(tasks=tasks)).drift
 
 
 def test_result_and_explanation_tell_waiting_from_moving(node: Node) -> None:
     """On teaching-4, with ranks as unlike as those of MI300X, and an eighth of the work."""
     teaching = load_hardware("teaching-4").node
-    gpu = teaching.gpu.model_copy(update={"variation": node.gpu.variation})
-    unlike = teaching.model_copy(update={"gpu": gpu})
+    unlike = teaching.changed(gpu__variation=node.gpu.variation)
     tasks = pair().tasks
     eighth = {
-        "reduce": tasks["reduce"].model_copy(update={"size": 2.0**24}),
-        "gemm": tasks["gemm"].model_copy(update={"m": 4096, "n": 4096, "k": 4096}),
+        "reduce": tasks["reduce"].changed(size=2.0**24),
+        "gemm": tasks["gemm"].changed(m=4096, n=4096, k=4096),
     }
-    workload = pair().model_copy(update={"tasks": eighth})
+    workload = pair().changed(tasks=eighth)
     best = best_candidate("as_written", workload, unlike)
     result = evaluate_run(workload, unlike, "as_written")
     waited = result.tasks["reduce"].waited_for_ranks_s

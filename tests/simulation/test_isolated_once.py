@@ -174,8 +174,7 @@ def test_runs_share_what_is_watched_until_one_reads_more() -> None:
     it by then, and who comes later has another one, of which no more is read than was expected.
     """
     node = load_hardware("teaching-4").node
-    links = node.links.model_copy(update={"latency": 2 * node.links.latency})
-    slow = node.model_copy(update={"links": links})
+    slow = node.changed(links__latency=2 * node.links.latency)
     seen, reads = watched(node)
     assert seen.links.bandwidth and seen.gpu.hbm.bandwidth
     shape = reads.shape()
@@ -214,7 +213,7 @@ def test_keys_of_a_mapping_are_read_one_by_one() -> None:
     node = load_hardware("mi300x-8").node
     libraries = node.gpu.gemm_libraries
     fewer = {name: libraries[name] for name in ("hipblaslt",)}
-    other = node.model_copy(update={"gpu": node.gpu.model_copy(update={"gemm_libraries": fewer})})
+    other = node.changed(gpu__gemm_libraries=fewer)
     seen, reads = watched(node)
     assert seen.gpu.gemm_libraries["hipblaslt"].tiles and "none" not in seen.gpu.gemm_libraries
     assert _same(reads, node, other)

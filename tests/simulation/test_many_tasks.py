@@ -55,8 +55,7 @@ def test_the_order_of_the_tasks_may_be_said() -> None:
     names = tuple(workload.tasks)
 
     def launched(order: tuple[str, ...]) -> Workload:
-        host = workload.host.model_copy(update={"order": order})
-        return workload.model_copy(update={"host": host})
+        return workload.changed(host__order=order)
 
     first = runs.run_once(NODE, workload)
     assert runs.run_once(NODE, launched(names)) is first
@@ -92,8 +91,7 @@ def pieces(backend: str) -> Workload:
 
 def looped(workload: Workload) -> Workload:
     """*workload* over and over: the clock of an MI300X remembers."""
-    host = workload.host.model_copy(update={"loop": Loop(iterations=50)})
-    return workload.model_copy(update={"host": host})
+    return workload.changed(host__loop=Loop(iterations=50))
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ def at_most(nodes: int, gpus: int, node: Node) -> Node:
         return node
     count = min(gpus, node.gpus)
     nics = node.scale_out.nics * count // node.gpus
-    wide = node.scale_out.model_copy(update={"nodes": min(nodes, node.nodes), "nics": nics})
-    return node.model_copy(update={"gpus": count, "scale_out": wide})
+    return node.changed(gpus=count, scale_out__nodes=min(nodes, node.nodes), scale_out__nics=nics)
 
 
 def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> Any:
@@ -44,7 +43,7 @@ def scaled(model: Any, factor: Callable[[str, str], float], path: str = "") -> A
                 else entry
                 for key, entry in value.items()
             }
-    return model.model_copy(update=update)
+    return model.changed(**update)
 
 
 def numbers_read(node: Node, run: Callable[[Node], Any]) -> tuple[Any, set[str]]:
@@ -82,6 +81,5 @@ def without_power_limit(node: Node) -> Node:
 def limited(node: Node, watts: float) -> Node:
     """*node* whose power limit is *watts* and acts at once."""
     changed = {"power_window": 0.0, "power_limit": watts}
-    clock = node.gpu.clock.model_copy(update=changed)
-    gpu = node.gpu.model_copy(update={"clock": clock})
-    return node.model_copy(update={"gpu": gpu})
+    clock = node.gpu.clock.changed(**changed)
+    return node.changed(gpu__clock=clock)

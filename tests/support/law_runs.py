@@ -97,9 +97,8 @@ def only(workload: Workload, name: str) -> Workload:
     """*workload* with task *name* alone, which waits for nothing."""
     task = workload.tasks[name]
     waits = ("after", "awaits") if task.awaited else ("after",)
-    task = task.model_copy(update={wait: () for wait in waits})
-    host = workload.host.model_copy(update={"order": ()})
-    return workload.model_copy(update={"tasks": {name: task}, "host": host})
+    task = task.changed(**{wait: () for wait in waits})
+    return workload.changed(tasks={name: task}, host__order=())
 
 
 def ends(outcome: Run) -> dict[tuple[str, int], float]:

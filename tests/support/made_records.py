@@ -77,11 +77,7 @@ def as_measured(node: Node, records: list[Record]) -> list[Record]:
     found = []
     for each in records:
         times = {case.task: case.predicted for case in compare_record(node, each)}
-        found.append(
-            each.model_copy(
-                update={"measured": each.measured.model_copy(update={"isolated": times})}
-            )
-        )
+        found.append(each.changed(measured__isolated=times))
     return found
 
 

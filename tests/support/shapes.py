@@ -13,4 +13,4 @@ TEACHING = load_hardware("teaching-4").node
 def gpu_of(dies: int, engines: Sequence[int], rule: str = "weighted_rotation") -> Gpu:
     """A GPU of that shape; a unit has 64 KiB of LDS, 2048 registers and 32 waves."""
     shape = Dies(count=dies, shader_engines=tuple(engines), dispatch=rule)
-    return TEACHING.gpu.model_copy(update={"dies": shape})
+    return TEACHING.gpu.changed(dies=shape)

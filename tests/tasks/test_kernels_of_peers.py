@@ -91,8 +91,8 @@ def test_a_kernel_awaits_tiles_of_a_kernel_on_all_gpus() -> None:
 def put(posting: str | None, post_time: float) -> Run:
     wide = PAIR.scale_out
     assert wide is not None
-    wide = wide.model_copy(update={"kernel_post_time": post_time})
-    pair = PAIR.model_copy(update={"scale_out": wide})
+    wide = wide.changed(kernel_post_time=post_time)
+    pair = PAIR.changed(scale_out=wide)
     copy = {"kind": "copy", "executor": "nic", "bytes": SIZE / 2, "gpus": "all"}
     copy |= {"after": ["kernel.tiles[50%]"]} | ({"posted": posting} if posting else {})
     return run(pair, kernel=KERNEL, put=copy)
@@ -109,8 +109,7 @@ def test_a_put_is_two_posts_of_the_workgroup_that_ends_the_slice() -> None:
 def test_who_puts_needs_a_known_cost() -> None:
     cluster = load_hardware("mi300x-cluster").node
     assert cluster.scale_out is not None
-    wide = cluster.scale_out.model_copy(update={"kernel_post_time": None})
-    cluster = cluster.model_copy(update={"scale_out": wide})
+    cluster = cluster.changed(scale_out__kernel_post_time=None)
     copy = {"kind": "copy", "executor": "nic", "bytes": SIZE, "peer": 8, "gpus": "all"}
     copy |= {"posted": "serial", "after": ["kernel.tiles[50%]"]}
     with pytest.raises(InputErrors, match=r"gives no scale_out\.kernel_post_time"):

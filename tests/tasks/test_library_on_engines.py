@@ -49,9 +49,8 @@ def test_multicast_sends_each_byte_once() -> None:
     every GPU then receives seven. Where an engine is half as quick, only the copies notice.
     """
     engines = NODE.gpu.dma_engines
-    slow_engines = engines.model_copy(update={"bandwidth": engines.bandwidth / 2})
-    gpu = NODE.gpu.model_copy(update={"dma_engines": slow_engines})
-    slow = NODE.model_copy(update={"gpu": gpu})
+    slow_engines = engines.changed(bandwidth=engines.bandwidth / 2)
+    slow = NODE.changed(gpu__dma_engines=slow_engines)
     size = 1024 * MIB
     ways = {"variant": "pcpy"}, {"variant": "multicast"}
     for way, factor in zip(ways, (2.0, 1.0), strict=True):
@@ -81,8 +80,7 @@ def test_symmetric_kernels_store_at_every_peer_where_nothing_multiplies(
     well; the library has it do so from three GPUs on.
     """
     node = load_hardware(f"h200-{ranks}").node
-    without = node.links.model_copy(update={"multicast": False, "reduction": False})
-    plain = node.model_copy(update={"links": without})
+    plain = node.changed(links__multicast=False, links__reduction=False)
     of_blocks: dict[str, Any] = {"size": 256 * MIB, "backend": "nccl_symmetric", "channels": 16}
     end = run(node=plain, **of_blocks).end
     wire = 256 * MIB * rates / ranks / (node.links.bandwidth * node.links.per_peer)

@@ -52,9 +52,7 @@ def test_tasks_are_resolved_with_what_was_left_out() -> None:
 
 def with_local_kernels(node: Node) -> Node:
     """*node* whose runtime launches kernels for copies within a GPU."""
-    engines = node.gpu.dma_engines.model_copy(update={"local_copies": "kernels"})
-    gpu = node.gpu.model_copy(update={"dma_engines": engines})
-    return node.model_copy(update={"gpu": gpu})
+    return node.changed(gpu__dma_engines__local_copies="kernels")
 
 
 def test_one_kind_of_a_file_resolves_to_what_carries_it_out() -> None:

@@ -118,7 +118,7 @@ def compare(
 
 def _outside(node: Node, record: Record) -> Mapping[str, str]:
     """Task -> why it lies outside; the node of a record is known by the record's name of it."""
-    return outside(node.model_copy(update={"name": record.node}), record.workload)
+    return outside(node.changed(name=record.node), record.workload)
 
 
 def _figures(

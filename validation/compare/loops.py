@@ -60,8 +60,7 @@ def has_figures(record: Record) -> bool:
 def predicted_loop(node: Node, workload: Workload) -> Loop:
     """The steady state of *workload*, which has one task, in a loop on *node*."""
     gpu = node.gpu
-    clock = gpu.clock.model_copy(update={"power_window": 0.0})
-    looped = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
+    looped = node.changed(gpu=gpu.changed(clock__power_window=0.0))
     few, many = (run_once(looped, _repeated(workload, turns)) for turns in (FEW, MANY))
     time = many.end - few.end
     spent = {name: joules - few.account.get(name, 0.0) for name, joules in many.account.items()}
@@ -74,7 +73,7 @@ def _repeated(workload: Workload, turns: int) -> Workload:
     changes: dict[str, Any] = {"repeat": turns}
     if hasattr(task, "inputs"):
         changes["inputs"] = "warm"
-    return workload.model_copy(update={"tasks": {name: task.model_copy(update=changes)}})
+    return workload.changed(tasks={name: task.changed(**changes)})
 
 
 def mean_observed(repeats: Sequence[Record]) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def _mean(repeats: Sequence[Record]) -> Record:
         "sets": {},
         "observed": mean_observed(repeats),
     }
-    return repeats[0].model_copy(update=changes)
+    return repeats[0].changed(**changes)
 
 
 def _mean_times(repeats: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -57,10 +57,10 @@ def plain(workload: Workload) -> Workload:
     """
     used = {task.stream for task in workload.tasks.values()}
     tasks = {
-        name: task.model_copy(update={"stream": task.stream or _unused(name, used)})
+        name: task.changed(stream=task.stream or _unused(name, used))
         for name, task in workload.tasks.items()
     }
-    separate = workload.model_copy(update={"tasks": tasks})
+    separate = workload.changed(tasks=tasks)
     both = streams_of(separate, compute_tasks(workload)) & streams_of(
         separate, collectives(workload)
     )
@@ -83,8 +83,7 @@ def launch_order(workload: Workload, rank: Callable[[str], float]) -> Workload:
         task_order(workload),
         key=lambda name: ranks.get(workload.tasks[name].stream or name, float("-inf")),
     )
-    host = workload.host.model_copy(update={"order": tuple(order)})
-    return workload.model_copy(update={"host": host})
+    return workload.changed(host__order=tuple(order))
 
 
 def on_compute_units(workload: Workload, node: Node) -> Workload:
@@ -189,7 +188,7 @@ def prioritised(workload: Workload, node: Node) -> Workload:
     stream = ordered.streams.get(first, Stream())
     if not late:
         return ordered
-    return with_streams(ordered, {first: stream.model_copy(update={"priority": highest + 1})})
+    return with_streams(ordered, {first: stream.changed(priority=highest + 1)})
 
 
 def streams_of(workload: Workload, tasks: Iterable[str]) -> set[str]:
@@ -210,17 +209,17 @@ def with_tasks(workload: Workload, changes: Mapping[str, Mapping[str, Any]]) -> 
     if not changes:
         return workload
     tasks = {
-        name: task.model_copy(update=dict(changes[name])) if name in changes else task
+        name: task.changed(**changes[name]) if name in changes else task
         for name, task in workload.tasks.items()
     }
-    return workload.model_copy(update={"tasks": tasks})
+    return workload.changed(tasks=tasks)
 
 
 def with_streams(workload: Workload, streams: Mapping[str, Stream]) -> Workload:
     """*workload* with these streams; those that say nothing are left out."""
     merged = {**workload.streams, **streams}
     kept = {name: merged[name] for name in sorted(merged) if merged[name] != Stream()}
-    return workload.model_copy(update={"streams": kept})
+    return workload.changed(streams=kept)
 
 
 def _unused(name: str, used: Collection[str | None]) -> str:
@@ -282,8 +281,7 @@ def memory_bound_streams(workload: Workload, node: Node) -> set[str]:
 def masked(workload: Workload, streams: Iterable[str], mask: str) -> Workload:
     """*workload* with this CU mask for *streams*."""
     changes = {
-        name: workload.streams.get(name, Stream()).model_copy(update={"compute_units": mask})
-        for name in streams
+        name: workload.streams.get(name, Stream()).changed(compute_units=mask) for name in streams
     }
     return with_streams(workload, changes)
 

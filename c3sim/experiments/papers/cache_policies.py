@@ -54,7 +54,7 @@ def cases(asked: Asked) -> list[Launched]:
     middle, draws = guesses(study.machines)
 
     def on(name: str, rates: Guesses, draw: int | None = None) -> list[Launched]:
-        node = machines.node(name, rates).model_copy(update={"name": name})
+        node = machines.node(name, rates).changed(name=name)
         known: dict[str, Any] = {"node": node, "reached": rates["reached"], "draw": draw}
         known["structure"] = middle if name == PUBLISHED else {}
         return [Launched(name=label, **known) for label in study.applications]

@@ -51,7 +51,7 @@ def _known_to(node: Node, loaded: LoadedStudy) -> LoadedStudy:
         else values
         for path, values in loaded.study.axes.items()
     }
-    return replace(loaded, study=loaded.study.model_copy(update={"axes": axes}))
+    return replace(loaded, study=loaded.study.changed(axes=axes))
 
 
 def effort(_: Asked, cases: Sequence[Case]) -> tuple[Effort, int]:

@@ -63,7 +63,7 @@ def cases(asked: Asked) -> list[There]:
         for name, paths in line.borrowed.items():
             other = load_hardware(name)
             for path in paths:
-                node = _given(node, path.split("."), get_value(other.node, NONE, path))
+                node = node.changed(**{path.replace(".", "__"): get_value(other.node, NONE, path)})
                 under = (path, f"{path}.")
                 known |= {p: leaf for p, leaf in other.provenance.items() if _in(p, under)}
         name, draws = f"{line.study} on {line.node}", asked.options.draws or 0
@@ -77,18 +77,11 @@ def _in(path: str, under: tuple[str, str]) -> bool:
     return path == under[0] or path.startswith(under[1])
 
 
-def _given(model: Any, steps: Sequence[str], value: Any) -> Any:
-    """A copy of *model* with *value* at the end of *steps*."""
-    first, *rest = steps
-    new = _given(getattr(model, first), rest, value) if rest else value
-    return model.model_copy(update={first: new})
-
-
 def row(case: There, _: Study) -> Row:
     """The claims of one line."""
     line, loaded = case.line, open_study(case.line.study)
     known = {name: of for name, of in loaded.study.published.items() if name not in line.without}
-    loaded = replace(loaded, study=loaded.study.model_copy(update={"published": known}))
+    loaded = replace(loaded, study=loaded.study.changed(published=known))
     options = Options(
         node=case.node,
         provenance=case.provenance,

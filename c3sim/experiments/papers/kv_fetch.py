@@ -57,7 +57,7 @@ def reduce(asked: Asked, cases: Sequence[ServingCase], rows: list[Row]) -> Mappi
     published = asked.published(node)
     reported = published.get("copy_costs", ())
     sizes = {row.block_bytes for row in rows} | {entry["bytes"] for entry in reported}
-    one = node.model_copy(update={"gpus": 1})
+    one = node.changed(gpus=1)
     cost = partial(serving.copy_cost, one, cases[0].serving.gather_workgroups, reported)
     return {
         "rows": rows,

@@ -120,16 +120,16 @@ def _node_of(machine: PlainMachine, base: Node, guess: Guesses) -> Node:
     parts = {
         "name": PUBLISHED,
         "dies": Dies(count=1, shader_engines=(machine.compute_units,), dispatch="rotation"),
-        "compute_units": gpu.compute_units.model_copy(update=units),
+        "compute_units": gpu.compute_units.changed(**units),
         "l2": L2(capacity=machine.l2, bandwidth=guess["l2_rate"] * memory / clock),
         "memory_side_cache": None,
-        "hbm": gpu.hbm.model_copy(update={**of_memory, **whole}),
-        "cache_policies": gpu.cache_policies.model_copy(update=policies),
-        "clock": gpu.clock.model_copy(update={"maximum": clock, "power_limit": inf}),
-        "kernels": gpu.kernels.model_copy(update=at_once),
+        "hbm": gpu.hbm.changed(**of_memory, **whole),
+        "cache_policies": gpu.cache_policies.changed(**policies),
+        "clock": gpu.clock.changed(maximum=clock, power_limit=inf),
+        "kernels": gpu.kernels.changed(**at_once),
     }
-    one = {"name": PUBLISHED, "gpus": 1, "gpu": gpu.model_copy(update=parts)}
-    return base.model_copy(update=one)
+    one = {"name": PUBLISHED, "gpus": 1, "gpu": gpu.changed(**parts)}
+    return base.changed(**one)
 
 
 MARGIN = 0.05

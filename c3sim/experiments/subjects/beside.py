@@ -32,7 +32,7 @@ class Beside:
         self.node, self.collective = node, collective
         one = self._run(gemm, None)[GEMM]
         repeat = ceil(LEAST / (one.end - one.start))
-        self.gemm = gemm.model_copy(update={"repeat": repeat})
+        self.gemm = gemm.changed(repeat=repeat)
         self.gemm_alone = _length(self._run(self.gemm, None)[GEMM])
         """s of all repetitions"""
         first = _length(self._run(None, FIRST)[GATHER])
@@ -43,7 +43,7 @@ class Beside:
     @property
     def bytes_per_gpu(self) -> float:
         """Bus bytes of one GPU, of a collective of *size*."""
-        sized = self.collective.model_copy(update={"size": self.size})
+        sized = self.collective.changed(size=self.size)
         moved = payload_bytes(self.node, sized)
         assert moved is not None  # collectives move bytes
         return moved / self.node.ranks
@@ -62,7 +62,7 @@ class Beside:
         """S of a collective of *size* beside GEMMs that outlast it."""
         repeat = self.gemm.repeat
         while True:
-            runs = self._run(self.gemm.model_copy(update={"repeat": repeat}), self.size)
+            runs = self._run(self.gemm.changed(repeat=repeat), self.size)
             if runs[GEMM].end >= runs[GATHER].end:
                 return _length(runs[GATHER])
             repeat *= 2
@@ -71,12 +71,10 @@ class Beside:
         """Runs of the GEMM and the collective of *size* bytes, of each that is given."""
         tasks: dict[str, Task] = {}
         if size is not None:
-            tasks[GATHER] = self.collective.model_copy(
-                update={"size": size, "stream": "communication", "after": ()}
-            )
+            tasks[GATHER] = self.collective.changed(size=size, stream="communication", after=())
         if gemm is not None:
             tasks["delay"] = Hold(kind="hold", workgroups=1, time=DELAY, stream="compute")
-            tasks[GEMM] = gemm.model_copy(update={"stream": "compute", "after": ()})
+            tasks[GEMM] = gemm.changed(stream="compute", after=())
         workload = Workload(schema_version=1, name="beside", tasks=tasks)
         run = run_once(self.node, workload, energy=False)
         return {name: run.task(name) for name in tasks}
@@ -86,7 +84,7 @@ def row_of(case: Case) -> Row:
     """Times and bus bandwidths of the GEMM and the collective of *case*, alone and beside."""
     gemm, collective = gemm_of(case)[1], collective_of(case)[1]
     both = Beside(case.node, gemm, collective)
-    unpinned = collective.model_copy(update={"channels": None})
+    unpinned = collective.changed(channels=None)
     default = plan_collective(case.node, unpinned).channels
     beside, bandwidth = both.gemm_time(), both.bytes_per_gpu / both.collective_time()
     return Row(
@@ -109,8 +107,8 @@ def effort_beside(node: Node, gemm: Gemm, collective: Collective) -> Effort:
     beside a longer collective, outlasting one), as often as whatever a result is made of.
     """
     tasks: dict[str, Task] = {
-        GEMM: gemm.model_copy(update={"repeat": repeats_at_most(node, gemm), "after": ()}),
-        GATHER: collective.model_copy(update={"stream": "communication", "after": ()}),
+        GEMM: gemm.changed(repeat=repeats_at_most(node, gemm), after=()),
+        GATHER: collective.changed(stream="communication", after=()),
     }
     return effort_of(Workload(schema_version=1, name="beside", tasks=tasks), node)
 

@@ -205,8 +205,7 @@ def skew(node: Node, one: Configuration, how: Conditions) -> Row:
     )
     gpu = node.gpu
     apart = gpu.variation.speed if gpu.variation is not None else 0.0
-    clock = gpu.clock.model_copy(update={"maximum": gpu.clock.maximum * (1.0 - apart)})
-    slower = node.model_copy(update={"gpu": gpu.model_copy(update={"clock": clock})})
+    slower = node.changed(gpu=gpu.changed(clock__maximum=gpu.clock.maximum * (1.0 - apart)))
     behind = end_of(slower, fused(slower, one, how))
 
     def over(one: float, other: float) -> float:
@@ -223,8 +222,7 @@ def training(said: Said, node: Node) -> Row:
     if not isinstance(model, Dlrm):
         raise InputError(f"{model.name} is no recommendation model", "assumptions.model")
     assert node.scale_out is not None
-    scale_out = node.scale_out.model_copy(update={"nodes": said.nodes})
-    wide = node.model_copy(update={"scale_out": scale_out})
+    wide = node.changed(scale_out__nodes=said.nodes)
     before = run_once(wide, training_step(wide, model, batch, how, fuse=False), energy=False)
     after = end_of(wide, training_step(wide, model, batch, how, fuse=True))
     return Row(

@@ -207,7 +207,7 @@ def _four(
 
 
 def _split(pair: Workload, schedule: Mapping[str, object]) -> Workload:
-    return pair.model_copy(update={"schedule": Schedule.model_validate(schedule)})
+    return pair.changed(schedule=Schedule.model_validate(schedule))
 
 
 def _can(workload: Workload, node: Node) -> bool:

@@ -32,10 +32,10 @@ def _each(kinds: Any, **update: object) -> Tried:
 
     def tried(node: Node, workload: Workload) -> tuple[Node, Workload]:
         tasks = {
-            name: task.model_copy(update=update) if isinstance(task, kinds) else task
+            name: task.changed(**update) if isinstance(task, kinds) else task
             for name, task in workload.tasks.items()
         }
-        return node, workload.model_copy(update={"tasks": tasks})
+        return node, workload.changed(tasks=tasks)
 
     return tried
 
@@ -53,8 +53,7 @@ warm = _each(Gemm, inputs="warm")
 def _set_aside(node: Node, workload: Workload) -> tuple[Node, Workload]:
     """Operands kept in lines that the host has set aside."""
     node, workload = keep(node, workload)
-    host = workload.host.model_copy(update={"set_aside": True})
-    return node, workload.model_copy(update={"host": host})
+    return node, workload.changed(host__set_aside=True)
 
 
 def _twice(node: Node, workload: Workload) -> tuple[Node, Workload]:

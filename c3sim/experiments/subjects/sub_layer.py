@@ -128,7 +128,7 @@ def check(node: Node) -> None:
 
 def with_gpus(node: Node, gpus: int) -> Node:
     """*node* with *gpus* GPUs."""
-    return node.model_copy(update={"gpus": gpus})
+    return node.changed(gpus=gpus)
 
 
 def tracked(node: Node, layer: SubLayer, reads: float, apart: float) -> Layer:

@@ -93,7 +93,7 @@ def placed(asked: Asked) -> list[Placed]:
     draws = draws_within(loaded, said.drawn, asked.options, said.draws)
     models = rows_of(asked.study, Model)
     if node.name != asked.study.node:
-        here = (row.model_copy(update={"tp": node.gpus, "beyond": True}) for row in models)
+        here = (row.changed(tp=node.gpus, beyond=True) for row in models)
         models = list({row.model: row for row in here}.values())
     return [
         Placed(name=name, node=node, model=model, draws=() if model.beyond else draws)

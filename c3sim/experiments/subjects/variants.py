@@ -38,8 +38,9 @@ def _quickest_by_one_thread(case: Case, workloads: Mapping[str, Workload], name:
 
     def time(variant: str) -> float:
         workload = workloads[variant]
-        host = workload.host.model_copy(update={"threads": "single", "submission": "direct"})
-        return isolated(case.node, workload.model_copy(update={"host": host}), name).end
+        return isolated(
+            case.node, workload.changed(host__threads="single", host__submission="direct"), name
+        ).end
 
     return min(workloads, key=time)
 

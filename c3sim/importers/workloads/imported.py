@@ -187,8 +187,7 @@ def _run(built: Built, node: Node, share: float | None = None) -> Run:
     """The replay, where *share* is given with that of the power limit."""
     workload = _checked(built, node)
     if share is not None:
-        host = workload.host.model_copy(update={"power_share": share})
-        workload = workload.model_copy(update={"host": host})
+        workload = workload.changed(host__power_share=share)
     return simulate(node, workload)
 
 

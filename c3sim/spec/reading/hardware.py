@@ -88,7 +88,7 @@ def load_gpu(path_or_name: str | Path) -> LoadedNode:
     """
     document = _merged("gpu", library.find("gpu", path_or_name))
     gpu, own, like = _read(Gpu, document)
-    node = load_hardware("mi300x-8").node.model_copy(update={"gpu": gpu})
+    node = load_hardware("mi300x-8").node.changed(gpu=gpu)
     bases = [(files, {"gpu": data}) for files, data in document.bases]
     node, leaves, inherited = carry(
         node, {f"gpu.{path}": leaf for path, leaf in own.items()}, bases

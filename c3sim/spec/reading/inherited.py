@@ -155,7 +155,7 @@ class _Carrying:
             changes["interval"] = _times(leaf.interval, factor)
         if (fit := leaf.calibrated) is not None:
             interval = _times(fit.interval, factor)
-            changes["calibrated"] = fit.model_copy(update={"interval": interval})
+            changes["calibrated"] = fit.changed(interval=interval)
         text = in_file_units(leaf, value)
         self.leaves[path] = replace(leaf, text=text, value=value, scaled=factor, **changes)
 

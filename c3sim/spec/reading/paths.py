@@ -152,13 +152,13 @@ def _set(
             si = _converted(target, each, value, style)
             name, *steps = target.steps[1:]
             tasks[name] = _rebuilt(tasks[name], tuple(steps), si, each)
-        changed = _checked(workload.model_copy(update={"tasks": tasks}), paths[0])
+        changed = _checked(workload.changed(tasks=tasks), paths[0])
         return node, noted(changed, path, value, style)
     target = _resolve(node, workload, path)
     si = _converted(target, path, value, style)
     changed = _rebuilt(target.root, target.steps, si, path)
     if isinstance(changed, Iteration):
-        return node, workload.model_copy(update={"iteration": changed})
+        return node, workload.changed(iteration=changed)
     if isinstance(changed, Workload):
         return node, noted(_checked(changed, path), path, value, style)
     assert isinstance(changed, Node)  # the only other root
@@ -176,7 +176,7 @@ def tuned(node: Node, gpu: Gpu | None) -> Node:
     """*node* with libraries that were tuned on *gpu*; None: on its own."""
     if node.gpu.tuned_on is gpu:
         return node
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"tuned_on": gpu})})
+    return node.changed(gpu__tuned_on=gpu)
 
 
 def _checked(workload: Workload, path: str) -> Workload:

@@ -87,11 +87,10 @@ def _with_observed(record: Record) -> Record:
     host, copied = workload.host, bool(record.observed.get("out_of_place"))
     tasks = _out_of_place(record, copied=copied, engines=True)
     if host.loop is not None:
-        loop = host.loop.model_copy(update={"begin": "release"})
-        host = host.model_copy(update={"loop": loop})
+        host = host.changed(loop__begin="release")
     for name, task in tasks.items():
         if isinstance(task, Hold):
-            tasks[name] = task.model_copy(update={"waves": 1})
+            tasks[name] = task.changed(waves=1)
     return _with_tasks(record, tasks, host=host)
 
 
@@ -100,7 +99,7 @@ def _out_of_place(record: Record, *, copied: bool, engines: bool) -> dict[str, T
     says whether each GPU *copied* its own part.
     """
     return {
-        name: task.model_copy(update={"out_of_place": copied})
+        name: task.changed(out_of_place=copied)
         if isinstance(task, Collective) and (engines if task.on_engines else task.op == GATHER)
         else task
         for name, task in record.workload.tasks.items()
@@ -108,8 +107,8 @@ def _out_of_place(record: Record, *, copied: bool, engines: bool) -> dict[str, T
 
 
 def _with_tasks(record: Record, tasks: Mapping[str, Task], **of_workload: Any) -> Record:
-    workload = record.workload.model_copy(update={"tasks": tasks, **of_workload})
-    return record.model_copy(update={"workload": workload})
+    workload = record.workload.changed(tasks=tasks, **of_workload)
+    return record.changed(workload=workload)
 
 
 def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
@@ -122,7 +121,7 @@ def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
     for name, written in data["workload"]["tasks"].items():
         task = tasks[name]
         if isinstance(task, Gemm) and "data" not in written:
-            tasks[name] = task.model_copy(update={"data": "pattern"})
+            tasks[name] = task.changed(data="pattern")
     return _with_tasks(record, tasks)
 
 

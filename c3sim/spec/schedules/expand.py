@@ -45,7 +45,7 @@ def expanded(workload: Workload, node: Node) -> Workload:
             _add(tasks, {name: _behind(task, pair, build)})
     streams = {**workload.streams, **build.more_streams()}
     changes = {"tasks": tasks, "streams": streams, "schedule": None}
-    return workload.model_copy(update=changes)
+    return workload.changed(**changes)
 
 
 def _add(tasks: dict[str, Task], more: dict[str, Task]) -> None:
@@ -67,7 +67,7 @@ def _behind(task: Task, pair: Pair, build: _Build) -> Task:
                 raise InputError(f"{text!r}: a task in pieces has neither tiles nor chunks", WHERE)
             waits += ends.get(after.task, [text])
         changes[field] = tuple(dict.fromkeys(waits))
-    return task.model_copy(update=changes)
+    return task.changed(**changes)
 
 
 class _Build:
@@ -183,12 +183,12 @@ class _Build:
     def _tiles(self) -> None:
         """The whole GEMM, and a copy to each peer behind the tiles that belong to it."""
         pair, schedule = self.pair, self.schedule
-        work = pair.work.model_copy(update={"order": schedule.order})
+        work = pair.work.changed(order=schedule.order)
         self.tasks[pair.gemm] = placed(work, self.compute, self.before["work"])
         self.worked.append(pair.gemm)
         for peer in range(1, pair.ranks):
             copy = peer_copy(pair, self.node, peer, 1)
-            copy = copy.model_copy(update={"posted": schedule.posted})
+            copy = copy.changed(posted=schedule.posted)
             stream = None if schedule.posted else f"{self.communication}-{peer}"
             made = [f"{pair.gemm}.tiles[peer {peer}]"]
             self._move(f"{pair.collective}-{peer}", copy, stream, made)

@@ -42,7 +42,7 @@ class MicroPipeline:
     """
 
     def __init__(self, pair: Pair, node: Node, before: list[str]):
-        pull = pair.move.model_copy(update={"direction": "pull"})
+        pull = pair.move.changed(direction="pull")
         self.pair, self.node, self.costs = replace(pair, move=pull), node, costs_of(node)
         self.before = before
         self.compute = pair.work.stream or "compute"
@@ -81,7 +81,7 @@ class MicroPipeline:
         self._gemm(0, 0)
         self._barrier("end", 0, self.last[1])
         parts = addition(self.pair, 1)
-        self._add(f"{name}-sum", 0, parts.model_copy(update={"stream_efficiency": self.costs.sum}))
+        self._add(f"{name}-sum", 0, parts.changed(stream_efficiency=self.costs.sum))
 
     def _barrier(self, what: str, turn: int, *after: str) -> str:
         return self._warp(f"{self.pair.collective}-{what}", turn, self.costs.barrier, *after)

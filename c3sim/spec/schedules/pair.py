@@ -201,4 +201,4 @@ def whole(workload: Workload) -> Workload:
     tasks = workload.tasks.values()
     adds = any(isinstance(task, Collective) and task.scattered for task in tasks)
     schedule = Schedule.model_validate({"pieces": 1}) if adds else None
-    return workload.model_copy(update={"schedule": schedule})
+    return workload.changed(schedule=schedule)

@@ -26,7 +26,7 @@ def piece(pair: Pair, ranks: int, step: int, *, begun: bool, own: bool = False) 
         extents[schedule.along if schedule.shape == "1d" else pair.across] //= schedule.pieces
     adds = pair.feeds and _adds(pair, step, begun=begun, own=own)
     reused = _reused(pair, extents, own=own) * DTYPE_BYTES[work.dtype] if begun else 0
-    return work.model_copy(update={**extents, "accumulate": adds, "reused": float(reused)})
+    return work.changed(**extents, accumulate=adds, reused=float(reused))
 
 
 def _adds(pair: Pair, step: int, *, begun: bool, own: bool) -> bool:
@@ -56,7 +56,7 @@ def collective_piece(pair: Pair) -> Collective:
     """The collective of one step. Engines only copy, so of a reduce-scatter they scatter."""
     op = "all_to_all" if pair.adds else pair.move.op
     change = {"op": op, "size": pair.move.size / pair.schedule.pieces}
-    return pair.move.model_copy(update=change)
+    return pair.move.changed(**change)
 
 
 def own_copy(pair: Pair) -> Copy | None:
@@ -109,4 +109,4 @@ def addition(pair: Pair, parts: int) -> Kernel:
 
 
 def placed(task: Task, stream: str | None, after: list[str]) -> Task:
-    return task.model_copy(update={"stream": stream, "after": tuple(dict.fromkeys(after))})
+    return task.changed(stream=stream, after=tuple(dict.fromkeys(after)))

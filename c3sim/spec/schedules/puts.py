@@ -46,8 +46,7 @@ def with_put_kernels(workload: Workload) -> Workload:
         for name in workload.host.order
         for each in ((kernels[name], name) if name in before else (name,))
     ]
-    host = workload.host.model_copy(update={"order": tuple(order)})
-    return workload.model_copy(update={"tasks": tasks, "host": host})
+    return workload.changed(tasks=tasks, host__order=tuple(order))
 
 
 def by_own_kernel(task: Task) -> bool:
@@ -116,4 +115,4 @@ def _posted(kernel: str, task: Task) -> Task:
     watched = _watched(task)
     share = "100" if watched is None else f"{100.0 * watched[1]:.10g}"
     behind = {"stream": None, "after": (f"{kernel}.tiles[{share}%]",), "launch_after": ()}
-    return task.model_copy(update=behind)
+    return task.changed(**behind)

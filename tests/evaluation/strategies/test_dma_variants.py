@@ -48,8 +48,7 @@ def moved(given: Workload, node: Node) -> Workload:
 
 
 def with_commands(node: Node, *commands: str) -> Node:
-    engines = node.gpu.dma_engines.model_copy(update={"commands": commands})
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"dma_engines": engines})})
+    return node.changed(gpu__dma_engines__commands=commands)
 
 
 def latte(given: Workload, node: Node) -> Workload:

@@ -36,7 +36,7 @@ PAIRS = [
 #: Of fifteen pairs one bound by compute and one by memory; tests/golden has all of them.
 FEW = ("ag-01", "aa-01", "ag-05", "aa-05")
 WHOLE = load_study("conccl")
-STUDY = WHOLE.model_copy(update={"scenarios": [s for s in WHOLE.scenarios if s.name in FEW]})
+STUDY = WHOLE.changed(scenarios=[s for s in WHOLE.scenarios if s.name in FEW])
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +159,6 @@ def test_published_figures_are_complete_and_no_inputs(conccl):
         "conccl": 0.66,
         "conccl_rp": 0.72,
     }
-    study = STUDY.model_copy(update={"published": {}})
+    study = STUDY.changed(published={})
     again = run_study(study, Options(strategies=["base"], band=False)).to_dict()
     assert again["strategies"]["base"] == conccl["strategies"]["base"]

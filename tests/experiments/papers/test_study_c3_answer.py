@@ -186,17 +186,15 @@ def test_draws_rerun_each_pair_under_its_operations_in_turns():
     """32 and 64 MiB beside one GEMM are two pairs. Both parts together are all four cases, and
     neither has one operation alone. A study of one operation has one part.
     """
-    both = study_of("one").model_copy(
-        update={
-            "scenarios": tuple(
-                Scenario(
-                    name=f"{op} of {size}",
-                    set={"task.gemm.m": 1024, "task.gather.size": size, "task.gather.op": op},
-                )
-                for op in ("all_gather", "all_to_all")
-                for size in ("32 MiB", "64 MiB")
+    both = study_of("one").changed(
+        scenarios=tuple(
+            Scenario(
+                name=f"{op} of {size}",
+                set={"task.gemm.m": 1024, "task.gather.size": size, "task.gather.op": op},
             )
-        }
+            for op in ("all_gather", "all_to_all")
+            for size in ("32 MiB", "64 MiB")
+        )
     )
     cases = workload_cases(both)
     first, second = ([case.name for case in part] for part in in_turns(cases))

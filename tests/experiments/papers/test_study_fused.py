@@ -26,13 +26,11 @@ pytestmark = pytest.mark.turns(5)
 
 WHOLE = load_study("fused")
 #: The smallest and the largest shapes.
-STUDY = WHOLE.model_copy(
-    update={
-        "table": tuple(
-            {**row, **{size: [row[size][0], row[size][-1]] for size in "mk"}, "n": row["n"][-1:]}
-            for row in WHOLE.table
-        )
-    }
+STUDY = WHOLE.changed(
+    table=tuple(
+        {**row, **{size: [row[size][0], row[size][-1]] for size in "mk"}, "n": row["n"][-1:]}
+        for row in WHOLE.table
+    )
 )
 NODE = load_hardware("mi210-4").node
 PAIR = load_hardware("mi210-cluster").node

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.turns(5)
 MI300X, H200 = load_hardware("mi300x-8").node, load_hardware("h200-2").node
 PAIR = load_workload("c3-pair")
 WARM = warm(MI300X, PAIR)[1]
-ALONE = load_study("keep-or-stream").model_copy(update={"pool": None})
+ALONE = load_study("keep-or-stream").changed(pool=None)
 
 
 def test_rows_are_gains_over_no_policy():
@@ -103,9 +103,7 @@ def test_lines_set_aside_help_who_keeps_and_slow_who_writes():
     copy = stream(pattern="copy", bytes=2.0**30, workgroups=66)
 
     def aside(workload):
-        return workload.model_copy(
-            update={"host": workload.host.model_copy(update={"set_aside": True})}
-        )
+        return workload.changed(host__set_aside=True)
 
     assert time_of(aside(stream(CachePolicy(l2="keep"), **reads))) < time_of(stream(**reads))
     assert time_of(aside(copy)) > 2.0 * time_of(copy)
@@ -118,8 +116,8 @@ def test_released_stores_cost_what_the_cache_still_holds():
 
 
 def test_a_policy_at_a_level_that_is_not_there_is_refused():
-    gather = PAIR.tasks["gather"].model_copy(update={"cache": TransferPolicy(memory_side="bypass")})
-    workload = PAIR.model_copy(update={"tasks": {"gather": gather}})
+    gather = PAIR.tasks["gather"].changed(cache=TransferPolicy(memory_side="bypass"))
+    workload = PAIR.changed(tasks={"gather": gather})
     with pytest.raises(InputErrors, match="no memory-side cache"):
         check_on_node(workload, H200)
     with pytest.raises(InputErrors, match="gives no cache_policies"):

@@ -29,7 +29,7 @@ def result() -> StudyResult:
     few = tuple(each for each in study.scenarios if each.name.endswith("-one")) + tuple(
         each for each in study.scenarios if each.name == "8b-queue"
     )
-    found = run_study(study.model_copy(update={"scenarios": few}), Options(settings=SMALL))
+    found = run_study(study.changed(scenarios=few), Options(settings=SMALL))
     assert isinstance(found, StudyResult)
     return found
 

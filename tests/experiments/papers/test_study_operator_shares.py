@@ -107,11 +107,8 @@ def test_claims_are_figures_of_the_rows(result: StudyResult) -> None:
 
 def cases(**scenario: Any) -> Any:
     study = load_study("bert")
-    changed = study.model_copy(
-        update={
-            "nodes": ("mi300x-8",),
-            "scenarios": (study.scenarios[0].model_copy(update={"set": scenario}),),
-        }
+    changed = study.changed(
+        nodes=("mi300x-8",), scenarios=(study.scenarios[0].changed(set=scenario),)
     )
     return iteration_cases(changed, [load_hardware(name).node for name in changed.nodes])
 

@@ -129,7 +129,6 @@ def test_a_model_of_which_nothing_fits_is_refused() -> None:
     study = load_study("overlap-in-training")
     case = iteration_cases(study, [load_hardware(name).node for name in study.nodes])[0]
     gpu = case.node.gpu
-    hbm = gpu.hbm.model_copy(update={"capacity": 1e9})
-    small = case.node.model_copy(update={"gpu": gpu.model_copy(update={"hbm": hbm})})
+    small = case.node.changed(gpu=gpu.changed(hbm__capacity=1e9))
     with pytest.raises(InputError, match="not one layer fits a GPU of mi300x-8"):
         most_layers(type(case)(name=case.name, file=case.file, loaded=case.loaded, node=small))

@@ -76,10 +76,9 @@ def test_a_share_of_the_limit_is_a_lower_limit() -> None:
 
     def end(share: float, limit: float = 700.0) -> float:
         content["host"]["power_share"] = share
-        clock = NODE.gpu.clock.model_copy(update={"power_limit": limit})
-        gpu = NODE.gpu.model_copy(update={"clock": clock})
+        gpu = NODE.gpu.changed(clock__power_limit=limit)
         workload = Workload.model_validate(content)
-        return simulate(NODE.model_copy(update={"gpu": gpu}), workload).end
+        return simulate(NODE.changed(gpu=gpu), workload).end
 
     assert end(0.8) == pytest.approx(end(1.0, 560.0), rel=1e-9)
     assert end(0.8) > 1.05 * end(1.0)

@@ -13,7 +13,7 @@ SIZES = (4096, 65536, 2**21)
 
 @pytest.fixture(scope="module")
 def node():
-    return load_hardware("mi300x-8").node.model_copy(update={"gpus": 1})
+    return load_hardware("mi300x-8").node.changed(gpus=1)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -67,7 +67,7 @@ def test_long_fetches_lie_on_a_line(node, method):
 @pytest.mark.parametrize("name", ["mi300x-8", "h200-2", "b200-8", "teaching-4"])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_batch_is_never_slower_than_copies_one_by_one(name, size):
-    node = load_hardware(name).node.model_copy(update={"gpus": 1})
+    node = load_hardware(name).node.changed(gpus=1)
     for copies in (1, 40):
         times = {method: Fetch(node, method, size, 4).alone(copies) for method in METHODS}
         assert times["batched_pl"] <= times["batched"] * (1 + 1e-9)
@@ -78,7 +78,7 @@ def test_a_batch_is_never_slower_than_copies_one_by_one(name, size):
 def test_a_fetch_takes_the_same_on_one_gpu_and_on_all_that_share_a_model():
     """Every GPU has its own host link and its own thread."""
     whole = load_hardware("mi300x-8").node
-    one = whole.model_copy(update={"gpus": 1})
+    one = whole.changed(gpus=1)
     for method in METHODS:
         assert Fetch(whole, method, 8192, 8).alone(500) == pytest.approx(
             Fetch(one, method, 8192, 8).alone(500)

@@ -14,7 +14,7 @@ DECODE = Batch(sequences=64, history=64 * 4096, heads=64)
 
 @pytest.fixture(scope="module")
 def steps():
-    node = load_hardware("mi300x-8").node.model_copy(update={"gpus": 1})
+    node = load_hardware("mi300x-8").node.changed(gpus=1)
     return Steps(node, load_model("llama-3-8b"), 0.5)
 
 

@@ -58,6 +58,6 @@ def test_a_command_gives_the_numbers_of_its_point(table, row):
 def test_a_workload_that_is_not_packaged_has_a_place_in_the_command(table):
     def models(row):
         workload, node, strategy = models_of(table)(row)
-        return workload.model_copy(update={"name": "my own"}), node, strategy
+        return workload.changed(name="my own"), node, strategy
 
     assert bases(table, models)["pair"] == "FILE.yaml --node teaching-4"

@@ -21,9 +21,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_hardware, parse_workload
 
 US = 1e-6
-MESH = TEACHING.model_copy(
-    update={"links": TEACHING.links.model_copy(update={"topology": "full_mesh"})}
-)
+MESH = TEACHING.changed(links__topology="full_mesh")
 GATHER = {
     "kind": "collective",
     "op": "all_gather",
@@ -100,9 +98,7 @@ def test_a_gpu_without_swaps_of_its_own_ends_with_its_peer() -> None:
     """The first of two GPUs submits the only swap: 1 + 2.5 + 40 + 2.5 + 0.25 us for 200 kB each
     way.
     """
-    outcome = run(
-        {**GATHER, "op": "all_to_all", "variant": "swap"}, MESH.model_copy(update={"gpus": 2})
-    )
+    outcome = run({**GATHER, "op": "all_to_all", "variant": "swap"}, MESH.changed(gpus=2))
     ends = [outcome.times["t", gpu].end for gpu in (0, 1)]
     assert ends == pytest.approx([46.25 * US] * 2)
 
@@ -152,8 +148,7 @@ def test_a_long_copy_is_several_packets() -> None:
     """At 50 kB per packet a ring of three copies of 100 kB holds 7 packets instead of 4: 0.75 us
     more of the host.
     """
-    engines = MESH.gpu.dma_engines.model_copy(update={"max_packet_payload": 50e3})
-    node = MESH.model_copy(update={"gpu": MESH.gpu.model_copy(update={"dma_engines": engines})})
+    node = MESH.changed(gpu__dma_engines__max_packet_payload=50e3)
     assert run({**GATHER, "variant": "b2b"}, node).end == pytest.approx((0.75 + 36.75) * US)
 
 
@@ -164,8 +159,8 @@ def test_an_engine_decodes_a_packet_before_it_moves_a_byte_of_it() -> None:
     slow = {"packet_time": 2 * US}
     for payload, more in ((1e9, 6.0), (50e3, 12.75)):
         changes = {**slow, "max_packet_payload": payload}
-        engines = MESH.gpu.dma_engines.model_copy(update=changes)
-        node = MESH.model_copy(update={"gpu": MESH.gpu.model_copy(update={"dma_engines": engines})})
+        engines = MESH.gpu.dma_engines.changed(**changes)
+        node = MESH.changed(gpu__dma_engines=engines)
         outcome = run({**GATHER, "variant": "b2b"}, node)
         assert outcome.end == pytest.approx((36.75 + more) * US)
 

@@ -27,10 +27,8 @@ def run(task: dict[str, Any], node: Node = TEACHING, **host: str) -> Run:
 
 
 def with_engines(**update: object) -> Node:
-    engines = TEACHING.gpu.dma_engines.model_copy(update=update)
-    return TEACHING.model_copy(
-        update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})}
-    )
+    engines = TEACHING.gpu.dma_engines.changed(**update)
+    return TEACHING.changed(gpu__dma_engines=engines)
 
 
 def test_prelaunched_commands_pay_neither_submission_nor_fetch() -> None:
@@ -140,8 +138,10 @@ def test_the_first_call_and_calls_that_read_from_a_peer_take_the_host_longer() -
     """Calls of 5 us, the first 2 us longer, of pulls 3 us longer. Copies of 0.1 us: two calls and 5
     us of the engine.
     """
-    host = TEACHING.host.model_copy(update={"first_copy_time": 2e-6, "pull_time": 3e-6})
-    node, small = TEACHING.model_copy(update={"host": host}), {**COPY, "bytes": "1 kB", "repeat": 2}
+    node, small = (
+        TEACHING.changed(host__first_copy_time=2e-6, host__pull_time=3e-6),
+        {**COPY, "bytes": "1 kB", "repeat": 2},
+    )
     assert run(small, node).end == pytest.approx((7 + 5 + 2.5 + 0.1 + 2.5) * US)
     assert run({**small, "direction": "pull"}, node).end == pytest.approx(
         (10 + 8 + 2.5 + 0.1 + 2.5) * US

@@ -26,7 +26,7 @@ def end(task: dict[str, Any], node: Node, fold: bool | None = None, **host: Any)
 
 
 def with_host(**update: object) -> Node:
-    return TEACHING.model_copy(update={"host": TEACHING.host.model_copy(update=update)})
+    return TEACHING.changed(host=TEACHING.host.changed(**update))
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,7 @@ def test_all_gpus_share_host_memory(fold: bool) -> None:
 
 
 def test_a_copy_within_a_gpu_begins_later() -> None:
-    engines = TEACHING.gpu.dma_engines.model_copy(update={"local_latency": 3e-6})
-    node = TEACHING.model_copy(
-        update={"gpu": TEACHING.gpu.model_copy(update={"dma_engines": engines})}
-    )
+    node = TEACHING.changed(gpu__dma_engines__local_latency=3e-6)
     task = {"kind": "copy", "bytes": "1 MB", "source": "gpu", "destination": "gpu"}
     assert end(task, node) - end(task, TEACHING) == pytest.approx(3)
     there = {"kind": "copy", "bytes": "1 MB"}
@@ -81,7 +78,7 @@ def test_a_framework_s_calls_launch_copies_too() -> None:
     the 5 us of the runtime. A batch is a call of the runtime.
     """
     profile = HostProfile(launch_time=20e-6, copy_time=4e-6, enqueue_time=0, start_latency=0)
-    node = TEACHING.model_copy(update={"host_profiles": {"slow": profile}})
+    node = TEACHING.changed(host_profiles={"slow": profile})
     task = {**BLOCK, "repeat": 8}
     for submission, longer in (("one_by_one", 8 * (24 - 5)), ("batch", 0)):
         runtime, framework = (

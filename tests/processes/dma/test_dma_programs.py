@@ -25,15 +25,13 @@ from c3sim.spec.workload import Collective
 from c3sim.tasks.engine_collective import collective_program
 
 US = 1e-6
-MESH = TEACHING.model_copy(
-    update={"links": TEACHING.links.model_copy(update={"topology": "full_mesh"})}
-)
+MESH = TEACHING.changed(links__topology="full_mesh")
 MI300X = load_hardware("mi300x-8").node
 
 
 def with_engines(node: Node = MESH, **update: object) -> Node:
-    engines = node.gpu.dma_engines.model_copy(update=update)
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"dma_engines": engines})})
+    engines = node.gpu.dma_engines.changed(**update)
+    return node.changed(gpu__dma_engines=engines)
 
 
 def copy(peer: int | str = 1, **fields: Any) -> dict[str, Any]:

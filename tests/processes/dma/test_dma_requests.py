@@ -34,20 +34,15 @@ BATCHED = {"prelaunched": True, "submission": "batch"}
 
 
 def node(**update: object) -> Node:
-    engines = TEACHING.gpu.dma_engines.model_copy(
-        update={
-            "pull_executor": "source",
-            "count": 1,
-            "queues": 16,
-            "stream_queues": 16,
-            "queue_switch_time": 0.0,
-            "poll_switch_time": 0.0,
-            **update,
-        }
-    )
-    links = TEACHING.links.model_copy(update={"topology": "switch"})
-    gpu = TEACHING.gpu.model_copy(update={"dma_engines": engines})
-    return TEACHING.model_copy(update={"gpu": gpu, "links": links})
+    engines = TEACHING.gpu.dma_engines.changed(
+        pull_executor="source",
+        count=1,
+        queues=16,
+        stream_queues=16,
+        queue_switch_time=0.0,
+        poll_switch_time=0.0,
+    ).changed(**update)
+    return TEACHING.changed(gpu__dma_engines=engines, links__topology="switch")
 
 
 def workload(tasks: dict[str, Any], **host: Any) -> Workload:

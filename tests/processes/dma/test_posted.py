@@ -20,8 +20,7 @@ TILE = 10e-6
 
 
 def posting(node: Node, time: float | None = POST) -> Node:
-    engines = node.gpu.dma_engines.model_copy(update={"post_time": time})
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"dma_engines": engines})})
+    return node.changed(gpu__dma_engines__post_time=time)
 
 
 NODE = posting(load_hardware("mi300x-8").node)
@@ -82,8 +81,7 @@ def test_a_packet_goes_as_it_is_posted():
 
 
 def test_the_host_has_no_part_in_it():
-    host = NODE.host.model_copy(update={"copy_time": 1e-3, "batch_time": 1e-3})
-    slow = NODE.model_copy(update={"host": host})
+    slow = NODE.changed(host__copy_time=1e-3, host__batch_time=1e-3)
     ends = [run(node, k=kernel(1, 2), s=sends("serial")).task("s").end for node in (NODE, slow)]
     assert ends[0] == ends[1]
     assert run(slow, k=kernel(1, 2), s=sends(None)).task("s").end > 1e-3

@@ -22,8 +22,8 @@ def run(tasks: dict[str, Any], *, call: float = CALL, **host: Any) -> Run:
     """*tasks* on the teaching node, whose host takes *call* s for each call."""
     named = ("batch_copy_time", "doorbell_time", "first_copy_time", "packet_time", "pull_time")
     times = dict.fromkeys(("launch_time", "copy_time", "batch_time"), call)
-    host_costs = TEACHING.host.model_copy(update=times | dict.fromkeys(named, 0.0))
-    node = TEACHING.model_copy(update={"host": host_costs})
+    host_costs = TEACHING.host.changed(**(times | dict.fromkeys(named, 0.0)))
+    node = TEACHING.changed(host=host_costs)
     workload = {"schema": 1, "name": "w", "tasks": tasks, "host": {"launch": "eager", **host}}
     return simulate(node, parse_workload(workload, plain_si=True), trace=True)
 

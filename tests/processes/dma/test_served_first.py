@@ -16,8 +16,7 @@ PULL = {**COPY, "source": "peer", "destination": "gpu"}
 
 def first(who: str) -> Node:
     node = load_hardware("h200-2").node
-    hbm = node.gpu.hbm.model_copy(update={"first": who})
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"hbm": hbm})})
+    return node.changed(gpu__hbm__first=who)
 
 
 def beside_a_stream(node: Node, copy: dict[str, object]) -> Run:

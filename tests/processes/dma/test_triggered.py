@@ -17,8 +17,8 @@ SIZE = 15e6  # bytes: 100 us at 150 GB/s
 
 
 def with_engines(node: Node, **engines: object) -> Node:
-    able = node.gpu.dma_engines.model_copy(update=engines)
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"dma_engines": able})})
+    able = node.gpu.dma_engines.changed(**engines)
+    return node.changed(gpu__dma_engines=able)
 
 
 def chain() -> Workload:
@@ -43,8 +43,7 @@ def test_a_trigger_takes_the_place_of_submission() -> None:
     """Its latency moves the end by as much; the host's time does not."""
     quick, slow = (gap(with_engines(NODE, trigger_latency=latency)) for latency in (0.2e-6, 3.2e-6))
     assert slow - quick == pytest.approx(3e-6, abs=1e-9)
-    host = NODE.host.model_copy(update={"copy_time": 50e-6, "batch_time": 50e-6})
-    patient = NODE.model_copy(update={"host": host})
+    patient = NODE.changed(host__copy_time=50e-6, host__batch_time=50e-6)
     assert gap(patient) == pytest.approx(gap(NODE), abs=1e-9)
     assert gap(with_engines(patient, trigger_latency=None)) > gap(NODE) + 40e-6
 
@@ -53,8 +52,7 @@ def test_memory_that_adds_reads_nothing() -> None:
     """Two sums of SIZE: the sender reads each once; the receiver reads it too, or not."""
     near, counted = MemoryCounter(), MemoryCounter()
     simulate(NODE, chain(), observers=(near,))
-    hbm = NODE.gpu.hbm.model_copy(update={"update_cost": 0.0})
-    plain = NODE.model_copy(update={"gpu": NODE.gpu.model_copy(update={"hbm": hbm})})
+    plain = NODE.changed(gpu__hbm__update_cost=0.0)
     simulate(plain, chain(), observers=(counted,))
     assert near.reads["send1"] == pytest.approx(SIZE)
     assert near.writes["send1"] == pytest.approx(SIZE)

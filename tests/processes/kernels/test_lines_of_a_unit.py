@@ -147,10 +147,7 @@ def test_a_read_beside_a_gemm_feels_what_memory_carries() -> None:
 @pytest.mark.parametrize("port", (4, 8))
 def test_stores_that_l2_takes_leave_by_the_ports_of_units(port: int) -> None:
     """A pass of 8 MiB that L2 has: 8 MiB / (132 units x *port* B x 1.98 GHz) = 8.0 and 4.0 us."""
-    ways = NODE.gpu.compute_units.port.model_copy(update={"store_bandwidth": float(port)})
-    units = NODE.gpu.compute_units.model_copy(update={"port": ways})
-    gpu = NODE.gpu.model_copy(update={"compute_units": units})
-    node = NODE.model_copy(update={"gpu": gpu})
+    node = NODE.changed(gpu__compute_units__port__store_bandwidth=float(port))
 
     def end(passes: int) -> float:
         write = {"kind": "stream", "pattern": "write", "bytes": "8 MiB", "inputs": "warm"}

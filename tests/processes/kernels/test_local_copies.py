@@ -21,9 +21,7 @@ GATHER = {"kind": "collective", "op": "all_gather", "size": "256 KiB", "backend"
 
 
 def with_local_copies(by: str) -> Node:
-    engines = TEACHING.gpu.dma_engines.model_copy(update={"local_copies": by})
-    gpu = TEACHING.gpu.model_copy(update={"dma_engines": engines})
-    return TEACHING.model_copy(update={"gpu": gpu})
+    return TEACHING.changed(gpu__dma_engines__local_copies=by)
 
 
 def start_of_copy(node: Node, host: dict[str, Any] | None = None) -> float:

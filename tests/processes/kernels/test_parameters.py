@@ -20,8 +20,7 @@ COPY = {"kind": "copy", "bytes": "1 MiB", "destination": "gpu", "executor": "ker
 
 
 def with_fault(node: Node, seconds: float | None) -> Node:
-    kernels = node.gpu.kernels.model_copy(update={"parameter_fault": seconds})
-    return node.model_copy(update={"gpu": node.gpu.model_copy(update={"kernels": kernels})})
+    return node.changed(gpu__kernels__parameter_fault=seconds)
 
 
 NODE = with_fault(TEACHING, FAULT)

@@ -42,7 +42,7 @@ def test_weights_that_fit_are_found_in_the_cache() -> None:
 
 
 def test_nothing_is_kept_where_there_is_no_shared_cache() -> None:
-    node = NODE.model_copy(update={"gpu": NODE.gpu.model_copy(update={"memory_side_cache": None})})
+    node = NODE.changed(gpu__memory_side_cache=None)
     assert node.gpu.shared_cache == 0
     alone, again = (time(64, 8192, 8192, node, reused=reused) for reused in (0.0, 2.0 * 8192**2))
     assert again == pytest.approx(alone, rel=1e-12)

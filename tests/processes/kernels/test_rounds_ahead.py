@@ -44,7 +44,7 @@ def contended(draw: st.DrawFn) -> tuple[Node, Workload]:
     dies = draw(st.integers(1, 2))
     engines = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
     rule = draw(st.sampled_from(sorted(RULES)))
-    node = TEACHING.model_copy(update={"gpu": gpu_of(dies, engines, rule)})
+    node = TEACHING.changed(gpu=gpu_of(dies, engines, rule))
     units = dies * sum(engines)
     tasks: dict[str, object] = {}
     streams: dict[str, object] = {}
@@ -126,7 +126,7 @@ def test_a_round_on_fewer_units_stands_for_no_other() -> None:
         "tasks": {"gemm": {**gemm, "stream": "masked"}},
         "streams": {"masked": {"compute_units": "3,7,10,11"}},
     }
-    node = TEACHING.model_copy(update={"gpu": gpu_of(2, (3, 2, 2), "weighted_rotation")})
+    node = TEACHING.changed(gpu=gpu_of(2, (3, 2, 2), "weighted_rotation"))
     workload = parse_workload(case)
     short, long = simulate(node, workload), simulate(node, watched(workload))
     assert short.task("gemm").end == pytest.approx(long.task("gemm").end, rel=1e-6)
@@ -147,7 +147,7 @@ def test_rounds_ahead_stop_at_an_engine_that_has_no_room() -> None:
         },
         "streams": {"odd": {"compute_units": "1,3"}},
     }
-    node = TEACHING.model_copy(update={"gpu": gpu_of(1, (2, 2))})
+    node = TEACHING.changed(gpu=gpu_of(1, (2, 2)))
     outcome = simulate(node, parse_workload(case))
     assert (
         outcome.task("late").end > outcome.task("long").end

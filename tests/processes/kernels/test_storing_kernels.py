@@ -127,8 +127,7 @@ def test_a_gemm_that_stores_its_tiles_takes_longer_than_either_where_queues_bloc
     # 8 dies before 7 links keep 0.66 of them busy; nothing is computed meanwhile, and the clock is
     # higher than without
     assert here + drain < there < here + drain / 0.66
-    free = MI300X.gpu.remote_stores.model_copy(update={"local_share": None})
-    node = MI300X.model_copy(update={"gpu": MI300X.gpu.model_copy(update={"remote_stores": free})})
+    node = MI300X.changed(gpu__remote_stores__local_share=None)
     unblocked = simulate(node, workload(gemm={**one, "results": "peers"})).end
     assert max(here, drain) < unblocked < there - 0.3 * drain
 
@@ -142,9 +141,9 @@ def test_releases_hold_the_next_round_up_and_nothing_behind_the_last(rounds: int
     gpu, ample = MI300X.gpu, {}
     for name in ("l2", "memory_side_cache", "hbm"):
         part = getattr(gpu, name)
-        ample[name] = part.model_copy(update={"bandwidth": 1e3 * part.bandwidth})
-    ample["clock"] = gpu.clock.model_copy(update={"power_limit": 1e6})
-    node = MI300X.model_copy(update={"gpu": gpu.model_copy(update=ample)})
+        ample[name] = part.changed(bandwidth=1e3 * part.bandwidth)
+    ample["clock"] = gpu.clock.changed(power_limit=1e6)
+    node = MI300X.changed(gpu=gpu.changed(**ample))
     gemm = {**GEMM, "m": 128 * 19 * rounds, "n": 128 * 16, "k": 16384, "macro_tile": [128, 128]}
     gemm |= {"schedule": "persistent", "inputs": "warm"}
     plain, released = (

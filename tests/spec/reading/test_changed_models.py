@@ -23,10 +23,10 @@ def model_of(text):
 def test_only_what_the_file_says_differs_at_any_depth():
     changed = model_of("  like: deepseek-v3\n  layers: 8\n  latent: {rank: 256}\n")
     base = load_model("deepseek-v3")
-    latent = base.latent.model_copy(update={"rank": 256})
+    latent = base.latent.changed(rank=256)
     beside = {"name": changed.name, "description": "", "source": ""}
     update = {"layers": 8, "latent": latent, **beside}
-    assert changed.model_dump() == base.model_copy(update=update).model_dump()
+    assert changed.model_dump() == base.changed(**update).model_dump()
     assert changed.name == "changed deepseek-v3"
 
 
@@ -56,7 +56,7 @@ def test_python_and_settings_say_the_same_as_a_file():
     fields = {"like": "llama-3-8b", "layers": 3}
     data = {"schema": 1, "kind": "iteration", "name": "step", "tokens": 128, "model": fields}
     whole = parse_iteration(data).iteration
-    named = whole.model_copy(update={"model": "llama-3-8b"})
+    named = whole.changed(model="llama-3-8b")
     assert with_field(named, "model.layers", "3").model == whole.model
     assert with_field(named, "model", "{like: llama-3-8b, layers: 3}").model == whole.model
     assert with_field(named, "model", "llama-3-70b").model == "llama-3-70b"

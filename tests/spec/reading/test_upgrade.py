@@ -67,8 +67,7 @@ def test_an_old_file_becomes_one_that_loads_with_the_same_values():
     Path("gpu.yaml").write_text(result.text, encoding="utf-8")
     Path("node.yaml").write_text(node_with("gpu.yaml"), encoding="utf-8")
     loaded, packaged = load_hardware("node.yaml"), load_hardware("teaching-4")
-    hbm = packaged.node.gpu.hbm.model_copy(update={"bandwidth": 800e9})
-    assert loaded.node.gpu == packaged.node.gpu.model_copy(update={"hbm": hbm})
+    assert loaded.node.gpu == packaged.node.gpu.changed(hbm__bandwidth=800e9)
     leaf = loaded.provenance["gpu.hbm.bandwidth"]
     fit = leaf.calibrated
     assert (fit.suite, fit.date, fit.records, fit.data, fit.residual, fit.interval) == (
@@ -157,12 +156,8 @@ def _with_rule_and_part_alone(node):
     nccl = node.collective_libraries["nccl"]
     rules = nccl.channels.peer_channels
     peers = PeerChannels(rule=rules.rule, part=rules.part)
-    channels = nccl.channels.model_copy(update={"peer_channels": peers})
-    libraries = {
-        **node.collective_libraries,
-        "nccl": nccl.model_copy(update={"channels": channels}),
-    }
-    return node.model_copy(update={"collective_libraries": libraries})
+    libraries = {**node.collective_libraries, "nccl": nccl.changed(channels__peer_channels=peers)}
+    return node.changed(collective_libraries=libraries)
 
 
 def test_a_file_of_schema_2_stays_as_it_is():

@@ -225,9 +225,9 @@ def test_no_schedule_beats_what_must_be_done(form: dict[str, Any]) -> None:
     ranks together lose little; 28 GEMMs of 128 rows and less may take twice as long.
     """
     single = {
-        name: simulate(NODE, pair(None).model_copy(update={"tasks": {name: task}})).end
+        name: simulate(NODE, pair(None).changed(tasks={name: task})).end
         for name, task in (
-            (name, task.model_copy(update={"after": ()})) for name, task in pair(None).tasks.items()
+            (name, task.changed(after=())) for name, task in pair(None).tasks.items()
         )
     }
     end = simulate(NODE, pair({**form, "pieces": 4})).end

@@ -79,10 +79,9 @@ def end_with(**costs: float) -> tuple[float, float]:
     node = load_hardware("h200-2").node
     operators = node.gpu.operators
     assert operators is not None and operators.symmetric_memory is not None
-    changed = operators.symmetric_memory.model_copy(update=costs)
-    operators = operators.model_copy(update={"symmetric_memory": changed})
-    gpu = node.gpu.model_copy(update={"operators": operators})
-    run = simulate(node.model_copy(update={"gpu": gpu}), pair("reduce_scatter"))
+    changed = operators.symmetric_memory.changed(**costs)
+    operators = operators.changed(symmetric_memory=changed)
+    run = simulate(node.changed(gpu__operators=operators), pair("reduce_scatter"))
     return run.end, run.task("gemm-0").start - run.task("gemm-1").start
 
 

@@ -56,15 +56,8 @@ def test_a_task_behind_others_counts_from_its_own_start():
 
 
 def test_samples_add_up_and_other_conditions_stay_apart():
-    some = FIRST.model_copy(update={"samples": 10})
-    found = merge(
-        [
-            some,
-            pair(250, 800, (400, 900), name="other"),
-            some,
-            FIRST.model_copy(update={"suite": "b"}),
-        ]
-    )
+    some = FIRST.changed(samples=10)
+    found = merge([some, pair(250, 800, (400, 900), name="other"), some, FIRST.changed(suite="b")])
     assert [(len(one.repeats), one.record.samples) for one in found] == [
         (2, 20),
         (1, None),

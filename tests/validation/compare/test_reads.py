@@ -30,7 +30,7 @@ def test_a_number_is_noted_where_it_is_read():
 
 def test_a_copy_of_the_copy_notes_too():
     def look(node):
-        changed = node.model_copy(update={"gpu": node.gpu.model_copy(update={"name": "other"})})
+        changed = node.changed(gpu__name="other")
         return changed.gpu.hbm.latency
 
     assert read_by(look) == {"gpu.hbm.latency"}

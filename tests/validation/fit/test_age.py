@@ -59,9 +59,9 @@ def test_a_node_that_is_like_the_fitted_one_does_not_make_its_fit_old():
     the node has a value of its own, it is told.
     """
     seen = [measured("2026-11-20", 64)]
-    own = [measured("2026-11-20", 256).model_copy(update={"node": "other"})]
+    own = [measured("2026-11-20", 256).changed(node="other")]
     one = fitted("2026-11-20", seen)
-    like = replace(one, node=one.node.model_copy(update={"name": "other"}))
+    like = replace(one, node=one.node.changed(name="other"))
     assert stale([one, like], [*seen, *own]) == []
     (old,) = stale([one, like], own)
     assert old.node == "other"
@@ -71,6 +71,6 @@ def test_a_node_that_is_like_the_fitted_one_does_not_make_its_fit_old():
 
 
 def test_records_that_no_fit_may_use_do_not_count():
-    later = measured("2026-11-23", 128).model_copy(update={"role": "validation"})
+    later = measured("2026-11-23", 128).changed(role="validation")
     seen = [measured("2026-11-20", 64)]
     assert stale([fitted("2026-11-21", seen)], [*seen, later]) == []

@@ -41,16 +41,7 @@ def synthetic():
         record({"a": task}, {"isolated": {"a": 1.0}}, role="calibration", name=str(i))
         for i, task in enumerate(tasks)
     ]
-    looped = [
-        each.model_copy(
-            update={
-                "workload": each.workload.model_copy(
-                    update={"host": each.workload.host.model_copy(update={"launch": "looped"})}
-                )
-            }
-        )
-        for each in made
-    ]
+    looped = [each.changed(workload__host__launch="looped") for each in made]
     return as_measured(NODE, looped)
 
 
@@ -131,12 +122,12 @@ def test_two_parameters_that_only_their_product_shows_are_not_both_believed(synt
 
 
 def test_a_validation_record_never_reaches_a_fit(synthetic):
-    held = [each.model_copy(update={"role": "validation"}) for each in synthetic[:1]]
+    held = [each.changed(role="validation") for each in synthetic[:1]]
     parameter = Parameter(path=READ, interval=(0.5, 1.0), start=0.9)
     with pytest.raises(InputError, match="only calibration records may be fitted to"):
         fit(NODE, [*synthetic, *held], [parameter])
     with pytest.raises(InputError, match="no calibration record of mi300x-8"):
-        calibrate("mi300x-8", [each.model_copy(update={"suite": "gemm_fp8"}) for each in held])
+        calibrate("mi300x-8", [each.changed(suite="gemm_fp8") for each in held])
 
 
 def test_a_gemm_beside_a_collective_never_reaches_a_fit():
@@ -170,9 +161,7 @@ def test_stress_pairs_may_be_fitted_to(kinds, allowed):
     }
     named = {f"t{i}": tasks[kind] for i, kind in enumerate(kinds)}
     workload = parse_workload({"schema": 1, "name": "w", "tasks": named})
-    record = pair(250, 800, (400, 900), role="calibration").model_copy(
-        update={"workload": workload}
-    )
+    record = pair(250, 800, (400, 900), role="calibration").changed(workload=workload)
     if allowed:
         assert usable([record]) == [record]
     else:
@@ -185,12 +174,7 @@ def test_held_out_records_do_not_change_a_fit():
     ours = [each for each in load() if each.suite == "gemm_fp8"]
     held = [each for each in ours if each.role == "validation"]
     free = [each for each in ours if each.role == "calibration"][::20]
-    wrong = [
-        each.model_copy(
-            update={"measured": each.measured.model_copy(update={"isolated": {"gemm": 1e6}})}
-        )
-        for each in held
-    ]
+    wrong = [each.changed(measured__isolated={"gemm": 1e6}) for each in held]
     one = calibrate("mi300x-8", free, "gemm_fp8")
     other = calibrate("mi300x-8", [*wrong, *free], "gemm_fp8")
     assert one.groups[0].fit == other.groups[0].fit
