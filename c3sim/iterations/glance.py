@@ -1,23 +1,24 @@
 """The first look at a run: its wall time and what ran when, before all else is known.
 
-Of a workload it is the run itself. Of an iteration it is an estimate, in a quarter of the time: one
-layer and two are simulated where the result takes two and four, after a turn of one layer, and the
-sides are not run alone. Where launches take longer than the GPU's work, they are the wall time.
+Of a workload it is the run itself. Of an iteration it is an estimate, in less time: one layer and
+two are simulated where the result takes two and three, and the sides are not run alone. Where
+launches take longer than the GPU's work, they are the wall time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from c3sim.evaluation.evaluate import best_of
 from c3sim.evaluation.strategies.table import strategy_name
-from c3sim.iterations.build import Built, Model, build, plan
+from c3sim.iterations.build import WHOLE, Model, plan
 from c3sim.iterations.described import changes_of
-from c3sim.iterations.measured import layers_to_run
-from c3sim.iterations.runs import Change, launched, numbers_of
+from c3sim.iterations.measured import RunsOfPieces, layers_to_run
+from c3sim.iterations.runs import Change, numbers_of
 from c3sim.simulation.run import Run
-from c3sim.simulation.runs import run_once, settled_before
+from c3sim.simulation.runs import run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described, Iteration
 from c3sim.spec.reading.loading import with_model
@@ -55,28 +56,32 @@ def glance(workload: Workload, node: Node, strategy: str) -> Glance:
 
 def _of_iteration(iteration: Iteration, model: Model, node: Node, change: Change) -> Glance:
     planned = plan(iteration, model, node)
-    layers, (few, more) = planned.own_layers, layers_to_run(planned)
-    few, more = few - 1, more - 2
-    if layers <= more + 1:
+    layers, few = planned.own_layers, layers_to_run(planned)[0]
+    few, more = few - 1, few
+    if layers <= few + more:
         few = more = layers
-    small, drawn = build(planned, few), build(planned, more)
 
-    def run(built: Built, *, eager: bool = False) -> Run:
-        workload = change(launched(built.workload, eager=eager))
-        return run_once(node, workload, energy=False, settled=settled)
+    def pieces(*, eager: bool) -> RunsOfPieces:
+        how: dict[str, Any] = {"eager": eager, "sides": "none", "known": {}, "trace": False}
+        return RunsOfPieces(planned=planned, change=change, few=few, more=more, **how)
 
-    settled = settled_before(node, change(launched(drawn.workload, eager=False)))
-    shown = run(drawn)
+    def run(workload: Workload) -> Run:
+        return run_once(node, workload, energy=False, settled=runs.in_loop("whole"))
+
+    runs = pieces(eager=False)
+    (small, low), (drawn, workload) = (runs.piece(WHOLE, each) for each in (few, more))
+    shown = run(workload)
     one = numbers_of(drawn, shown)
     if few != more:
-        one = numbers_of(small, run(small)).at(one, few, more, layers)
+        one = numbers_of(small, run(low)).at(one, few, more, layers)
     wall = one.wall
     if planned.in_turns:  # of one micro batch with the model's begin and end on every stage
         turns = planned.micro_batches + (planned.stages - 1) / planned.chunks
         wall = turns * (wall - one.busy["optimizer"]) + one.busy["optimizer"]
     if iteration.launch == "eager" and one.host > one.wall:
         wall *= one.host / one.wall
-        drawn, shown, more = small, run(small, eager=True), few
+        drawn, more = small, few
+        shown = run(pieces(eager=True).piece(WHOLE, few)[1])
     return Glance(
         wall_s=wall,
         run=shown,

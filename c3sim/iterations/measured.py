@@ -21,19 +21,32 @@ from functools import cache, cached_property
 from typing import Any
 
 from c3sim.iterations.build import WHOLE, Built, Model, Piece, Plan, build, plan
-from c3sim.iterations.runs import Change, Like, Numbers, Runs, Sides, launched, of_copy
+from c3sim.iterations.runs import (
+    Change,
+    Like,
+    Numbers,
+    Runs,
+    Side,
+    Sides,
+    launched,
+    of_copy,
+    side_of,
+)
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
-from c3sim.simulation.run import Settled
-from c3sim.simulation.runs import settled_before
+from c3sim.machine.settling import Settled, Turn
+from c3sim.simulation.runs import turn_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.workload import Workload
 
-#: Layers of the two runs; the increment is steady once the first layers have filled the queues.
-FEW, MORE = 2, 4
+#: Layers of the first run; the increment is steady once these have filled the queues.
+FEW = 2
+#: Further layers of the second run. Buckets do not end with layers: where gradients go into some,
+#: one layer may fill two of them, and the next one none.
+FURTHER, OF_BUCKETS = 1, 2
 #: Part of the host's time for a layer that the wall time follows where all layers wait for it: the
 #: optimizer's calls for it are hidden behind the last exchange.
 NEARLY = 0.95
@@ -126,14 +139,14 @@ def measure(
         return measure_turns(planned, change, all_layers=all_layers, **how)
     layers, called = planned.own_layers, iteration.launch == "eager"
     few, more = layers_to_run(planned)
-    if all_layers or layers <= more + 1:
+    if all_layers or layers <= few + more:
         few = more = layers
 
     def runs(few: int, more: int, *, eager: bool, **other: Any) -> Measured:
-        built, settled = _whole(planned, more, change, eager=eager)
-        given: dict[str, Any] = {"planned": planned, "change": change, "settled": settled}
+        given: dict[str, Any] = {"planned": planned, "change": change, "few": few, "more": more}
         pieces = RunsOfPieces(**given, eager=eager, **{**how, **other})
-        high = low = pieces(WHOLE, more, built)
+        check_on_node(pieces.piece(WHOLE, more)[0].workload, node)
+        high = low = pieces(WHOLE, more)
         if few != more:
             low = replace(pieces, trace=False)(WHOLE, few)
         return Measured(planned=planned, few=few, more=more, low=low, high=high, host_bound=eager)
@@ -150,24 +163,13 @@ def measure(
     return measured
 
 
-def _whole(
-    planned: Plan, layers: int, change: Change, *, eager: bool
-) -> tuple[Built, Settled | None]:
-    """All of so many layers, and the power [W] of a GPU before the iteration. Raises InputErrors:
-    cannot run there.
-    """
-    built = build(planned, layers)
-    check_on_node(built.workload, planned.node)
-    return built, settled_before(planned.node, change(launched(built.workload, eager=eager)))
-
-
 def layers_to_run(planned: Plan) -> tuple[int, int]:
     """Layers of the two runs: enough for what is gathered ahead, behind those of other kinds; where
     kinds alternate, whole turns of them apart, as are all layers from the second run.
     """
     fsdp, model = planned.mesh.fsdp, planned.model
-    further = max(0, fsdp.prefetch - 1) if fsdp is not None else 0
-    few, more = FEW + further, MORE + further
+    few = FEW + (max(0, fsdp.prefetch - 1) if fsdp is not None else 0)
+    more = few + (FURTHER if planned.mesh.ddp is None else OF_BUCKETS)
     if isinstance(model, Dlrm):
         return few, more
     turn = model.period
@@ -242,32 +244,73 @@ class InTurns:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunsOfPieces:
-    """The run of each piece with so many layers, made once; arguments as of :meth:`Runs.of`."""
+    """The run of each piece with so many layers, made once, on GPUs in the middle of a loop of all
+    layers, which *few* and *more* of them say; other arguments as of :meth:`Runs.of`.
+    """
 
     planned: Plan
     change: Change
     eager: bool
-    settled: Settled | None
+    few: int
+    more: int
     sides: Sides
     known: Known
     trace: bool
     made: dict[tuple[Piece, int], Runs] = field(default_factory=dict)
+    _pieces: dict[tuple[Piece, int], tuple[Built, Workload]] = field(default_factory=dict)
+    _turns: dict[Side, Turn | None] = field(default_factory=dict)
 
-    def __call__(self, piece: Piece, layers: int, built: Built | None = None) -> Runs:
-        """*built*: the workload, where it is made already."""
+    def __call__(self, piece: Piece, layers: int) -> Runs:
         if (piece, layers) not in self.made:
             self.made[piece, layers] = Runs.of(
                 self.planned.node,
-                built or build(self.planned, layers, piece),
-                self.change,
-                eager=self.eager,
-                called=self.planned.iteration.launch == "eager",
-                settled=self.settled,
+                *self.piece(piece, layers),
+                self.in_loop,
+                called=self._called,
                 trace=self.trace,
                 sides=self.sides,
                 like=None if self.eager else self.known.get((piece, layers)),
             )
         return self.made[piece, layers]
+
+    def piece(self, piece: Piece, layers: int) -> tuple[Built, Workload]:
+        """So many layers of *piece*, and what runs of them."""
+        if (piece, layers) not in self._pieces:
+            built = build(self.planned, layers, piece)
+            workload = self.change(launched(built.workload, eager=self.eager))
+            self._pieces[piece, layers] = built, workload
+        return self._pieces[piece, layers]
+
+    @property
+    def _called(self) -> bool:
+        return self.planned.iteration.launch == "eager"
+
+    def in_loop(self, side: Side) -> Settled | None:
+        """A GPU in the middle of a loop of *side*. Collectives alone hold no clock; where no load
+        of the whole passes the power limit nothing does.
+        """
+        whole = self._turn("whole")
+        turn = self._turn("compute") if side == "compute" and whole and whole.held else whole
+        loop = self.piece(WHOLE, self.more)[1].host.loop
+        if turn is None or loop is None:
+            return None
+        settled = turn.settled(self.planned.node.gpu.clock, loop.iterations)
+        return settled if side != "communication" else Settled(settled.average)
+
+    def _turn(self, side: Side) -> Turn | None:
+        """A first turn of all layers; None: no loop."""
+        if side not in self._turns:
+            high = self._first(side, self.more)
+            if high is not None and self.few != self.more:
+                low, layers = self._first(side, self.few), self.planned.own_layers
+                assert low is not None
+                high = low.at(high, self.few, self.more, layers)
+            self._turns[side] = high
+        return self._turns[side]
+
+    def _first(self, side: Side, layers: int) -> Turn | None:
+        other = side_of(side, *self.piece(WHOLE, layers), called=self._called)
+        return turn_before(self.planned.node, other)
 
 
 def measure_turns(
@@ -278,15 +321,15 @@ def measure_turns(
     most = -(-planned.layers // (planned.stages * planned.chunks))
     if all_layers or most <= more + 1:
         few = more = most
-    settled = _whole(planned, more, change, eager=False)[1]
+    check_on_node(build(planned, more).workload, planned.node)
 
     def copies(piece: Piece) -> Workload:
         return change(launched(build(planned, 0, piece).workload, eager=False))
 
     def found(eager: bool) -> InTurns:
-        how: dict[str, Any] = {"settled": settled, "sides": sides, "known": known, "trace": trace}
-        runs = RunsOfPieces(planned=planned, change=change, eager=eager, **how)
+        how: dict[str, Any] = {"sides": sides, "known": known, "trace": trace}
         given: dict[str, Any] = {"planned": planned, "few": few, "more": more}
+        runs = RunsOfPieces(**given, change=change, eager=eager, **how)
         return InTurns(**given, runs=runs, copies=copies, host_bound=eager)
 
     measured = found(eager=False)

@@ -23,6 +23,10 @@ PIPELINE = f"{COMMUNICATION}-pipeline"  # stream of copies between stages
 Change = Callable[[Workload], Workload]
 #: Of computation and communication, each alone: run, time that the first leaves idle, or nothing.
 Sides = Literal["run", "idle", "none"]
+#: Of an iteration: all of it, or what computes or communicates by itself.
+Side = Literal["whole", "compute", "communication"]
+#: A GPU in the middle of a loop of one side; None: no loop.
+InLoop = Callable[[Side], Settled | None]
 
 
 class Like(NamedTuple):
@@ -130,45 +134,44 @@ class Runs:
         cls,
         node: Node,
         built: Built,
-        change: Change,
+        workload: Workload,
+        in_loop: InLoop,
         *,
-        eager: bool,
         called: bool,
-        settled: Settled | None,
         trace: bool,
         sides: Sides = "run",
         like: Like | None = None,
     ) -> Runs:
-        """*eager*: the host is in the loop; *called*: it is where collectives run alone, which can
-        be short. *settled*: a GPU before the iteration. Without *sides* nothing is
-        run but the whole: its wall time is right, what compares it with either side is not, but for
-        waiting where :attr:`idle` is asked for or known, of a run *like* this one, whose energy is
-        not followed either.
+        """*workload*: what runs of *built*. *in_loop*: GPUs before the iteration. *called*: see
+        :func:`side_of`. Without *sides* nothing is run but the whole: its wall time is right, what
+        compares it with either side is not, but for waiting where :attr:`idle` is asked for or
+        known, of a run *like* this one, whose energy is not followed either.
         """
-        workload = change(launched(built.workload, eager=eager))
-        exchanged = frozenset(n for n, kind in built.classes.items() if kind == "communication")
+        settled = in_loop("whole")
         clocks: Clocks = {} if like is None else like.clocks
         if trace:
             whole = simulate(node, workload, energy=True, trace=True, settled=settled)
         else:
             whole = run_once(node, workload, energy=like is None, settled=settled, clocks=clocks)
-        if not exchanged or sides == "none" or like is not None:
+
+        if not exchanged(built) or sides == "none" or like is not None:
             idle = None if like is None else like.idle
             return cls(built, workload, settled, whole, whole, None, given=idle)
-        one_side = without(workload, exchanged)
+        computing, communicating = (
+            side_of(side, built, workload, called=called) for side in ("compute", "communication")
+        )
         if sides == "idle":
-            on = node if eager else at_once(node)
-            run = run_once(on, one_side, energy=False, settled=settled)
+            on = node if workload.host.launch == "eager" else at_once(node)
+            run = run_once(on, computing, energy=False, settled=settled)
             idle = run.end - compute_busy(run, built.classes)
             return cls(built, workload, settled, whole, whole, None, given=idle)
-        other = one_after_the_other(workload, exchanged, eager=called)
         return cls(
             built,
             workload,
             settled,
             whole,
-            run_once(node, one_side, energy=False, settled=settled),
-            run_once(node, other, energy=False, settled=settled),
+            run_once(node, computing, energy=False, settled=in_loop("compute")),
+            run_once(node, communicating, energy=False, settled=in_loop("communication")),
         )
 
     @property
@@ -233,6 +236,22 @@ class Runs:
                 run = run_once(node, self.workload, private, clocks=self.whole.clocks, **how)
             self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
         return self.known[private]
+
+
+def exchanged(built: Built) -> frozenset[str]:
+    """Tasks that communicate."""
+    return frozenset(n for n, kind in built.classes.items() if kind == "communication")
+
+
+def side_of(side: Side, built: Built, workload: Workload, *, called: bool) -> Workload:
+    """What runs of *workload*, which stands for *built*, on one *side*. *called*: the host is in
+    the loop where collectives run alone, which can be short.
+    """
+    if side == "compute":
+        return without(workload, exchanged(built))
+    if side == "communication":
+        return one_after_the_other(workload, exchanged(built), eager=called)
+    return workload
 
 
 def at_once(node: Node) -> Node:

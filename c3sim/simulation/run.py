@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from c3sim.machine.cache_counts import CacheCounts
 from c3sim.machine.machine import Memories
 from c3sim.machine.settling import Settled as Settled
-from c3sim.machine.settling import Turn
+from c3sim.machine.settling import Sums
 from c3sim.processes.plan import Arrivals
 from c3sim.result import Timeline
 from c3sim.spec.energies import IDLE, Account
@@ -70,7 +70,7 @@ class Run:
     without idle power; None where energy was not recorded. *idle* [J]: of all GPUs, whatever runs.
     *lines*: per task what it did to those of the last cache; empty where nobody names a policy, or
     energy was not recorded. *clocks*: of a loop what governors that remember know before it;
-    *settles*: of its first turn, where others settle.
+    *held*: of its first turn what it would take of a GPU by the clock that is held.
     """
 
     times: Mapping[tuple[str, int], TaskRun]
@@ -86,7 +86,7 @@ class Run:
     outcomes: tuple[Outcome, ...] = ()
     drift: bool = False
     clocks: Clocks = field(default_factory=dict, repr=False, compare=False)
-    settles: Turn | None = field(default=None, repr=False, compare=False)
+    held: Mapping[float, Sums] = field(default_factory=dict, repr=False, compare=False)
     _slowest: dict[str, TaskRun] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

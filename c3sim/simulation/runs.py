@@ -20,14 +20,21 @@ from typing import Any
 from pydantic_core import to_json
 
 from c3sim.machine.machine import Memories
-from c3sim.machine.settling import Settled
+from c3sim.machine.settling import Settled, Turn
 from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
 from c3sim.models.latest import for_latest
 from c3sim.processes.plan import hosts_call
 from c3sim.simulation.keeping import found_or_made
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
-from c3sim.simulation.simulate import NOTHING, averages, first_turn, settled_behind, simulate
+from c3sim.simulation.simulate import (
+    NOTHING,
+    averages,
+    first_turn,
+    settled_behind,
+    simulate,
+    turn_of,
+)
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
@@ -158,15 +165,20 @@ def run_once(
 
 
 def settled_before(node: Node, workload: Workload) -> Settled | None:
-    """Average power of a GPU, and its clock, in the middle of a loop; None: no loop.
-    The turn that says it is remembered as runs are.
+    """A GPU in the middle of a loop of *workload*; None: no loop."""
+    turn = turn_before(node, workload)
+    return None if turn is None else settled_behind(node, workload, turn)
+
+
+def turn_before(node: Node, workload: Workload) -> Turn | None:
+    """What a turn of a loop takes before its clock has settled; None: no loop. It is remembered as
+    runs are.
     """
     if not averages(node, workload):
         return None
     workload = _as_run(node, workload)
     key = (_conditions(node, workload), frozenset[str](), False, True, None, "first turn")
-    turn = _once(node, workload, key, lambda on: first_turn(on, workload))
-    return settled_behind(node, workload, turn)
+    return turn_of(node, _once(node, workload, key, lambda on: first_turn(on, workload)))
 
 
 def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node], Run]) -> Run:

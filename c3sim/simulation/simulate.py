@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +22,7 @@ from c3sim.machine.cache_counts import CacheCounts, cache_counts
 from c3sim.machine.energy import idle_energy, task_accounts
 from c3sim.machine.follower import behind
 from c3sim.machine.machine import Machine, Memories, Turns
-from c3sim.machine.settling import Settled, Turn
+from c3sim.machine.settling import Settled, Sums, Turn
 from c3sim.models.cache_lines import counts_lines, released_of, write_backs
 from c3sim.processes.plan import Arrivals, Context, Plan
 from c3sim.processes.streams import TaskRuns, no_room
@@ -154,7 +153,7 @@ def _settled_before(tasks: Plan, how: _Options) -> Settled | None:
     if not averages(node, workload):
         return None
     turn = _simulate(tasks, Arrivals(), None, replace(how, energy=True, trace=False))
-    return settled_behind(node, workload, turn)
+    return settled_behind(node, workload, turn_of(node, turn))
 
 
 def averages(node: Node, workload: Workload) -> bool:
@@ -162,19 +161,16 @@ def averages(node: Node, workload: Workload) -> bool:
     return workload.host.loop is not None and node.gpu.clock.power_window > 0
 
 
-def settled_behind(node: Node, workload: Workload, turn: Run) -> Settled:
-    """Average power of a GPU, and its clock, in the middle of a loop of such turns."""
-    clock, loop = node.gpu.clock, workload.host.loop
+def turn_of(node: Node, run: Run) -> Turn:
+    """What *run*, a first turn, took of a GPU of *node*."""
+    return Turn(Sums(run.energy / node.ranks, run.end), run.held)
+
+
+def settled_behind(node: Node, workload: Workload, turn: Turn) -> Settled:
+    """A GPU in the middle of a loop of such turns."""
+    loop = workload.host.loop
     assert loop is not None
-
-    def behind(drawn: float) -> float:
-        share = 1.0 - math.exp(-(loop.iterations // 2) * turn.end / clock.power_window)
-        return clock.idle_power + (drawn - clock.idle_power) * share
-
-    settles = turn.settles
-    if settles is not None and behind(settles.drawn) >= clock.power_limit:
-        return Settled(clock.power_limit, settles.clock)
-    return Settled(min(clock.power_limit, behind(turn.energy / turn.end / node.ranks)))
+    return turn.settled(node.gpu.clock, loop.iterations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +296,7 @@ def _simulated(
         events=events,
         exposure=exposure(workload, times),
         clocks=memories or {},
-        settles=_settles(plan, machine) if settled is None else None,
+        held=_held(plan, machine) if settled is None else {},
         accounts=None if recorder is None else _accounts(workload, machine, recorder),
         lines={} if recorder is None else _lines(plan, machine, recorder),
         timeline=None
@@ -310,13 +306,13 @@ def _simulated(
     return made, machine.turns
 
 
-def _settles(plan: Plan, machine: Machine) -> Turn | None:
-    """Clock at which a loop of such turns settles; None: nothing settles."""
+def _held(plan: Plan, machine: Machine) -> dict[float, Sums]:
+    """What the turn would take of a GPU at a clock that is held; nothing where none settles."""
     scene = plan.scene
     if not averages(scene.node, scene.workload) or scene.node.gpu.clock.response is not None:
-        return None
+        return {}
     machine.loads.until(machine.fluid.env.now)
-    return machine.loads.turn(scene.node.gpu.clock)
+    return machine.loads.held(scene.node.gpu.clock)
 
 
 def _stepped(clock: Clock, tasks: TaskRuns) -> int:

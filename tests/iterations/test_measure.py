@@ -26,12 +26,6 @@ BERT: dict[str, Any] = {
 }
 
 
-#: An open mistake: strict, so a fix fails here.
-OWN_CLOCK = pytest.mark.xfail(
-    strict=True, reason="few layers settle at a clock of their own (decision 140)"
-)
-
-
 @pytest.mark.parametrize(
     "fields",
     [
@@ -39,13 +33,9 @@ OWN_CLOCK = pytest.mark.xfail(
             {"layers": 9, "parallel": {"kind": "ddp"}, "optimizer": "adamw"}, marks=pytest.mark.long
         ),
         pytest.param(
-            {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}},
-            marks=[pytest.mark.long, OWN_CLOCK],  # 0.8 % short
+            {"layers": 12, "parallel": {"kind": "fsdp", "prefetch": 4}}, marks=pytest.mark.long
         ),
-        pytest.param(  # 1.1 % long
-            {"layers": 7, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
-            marks=OWN_CLOCK,
-        ),
+        {"layers": 7, "parallel": {"kind": "tensor"}, "head": True, "launch": "graph"},
         pytest.param({**BERT, "layers": 14}, marks=pytest.mark.long),  # bound by the host
         pytest.param(  # the same, which launches the optimizer behind a long last exchange
             {"node": "h100-cluster", "layers": 12, "optimizer": "adamw", "parallel": {"cp": 16}},

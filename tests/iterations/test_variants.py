@@ -169,9 +169,6 @@ def test_wall_is_computing_exposed_and_stretched_at_the_power_limit_and_without_
 
 
 @pytest.mark.turns(5)
-@pytest.mark.xfail(
-    strict=True, reason="computing by itself has the clock of the whole step (decision 140)"
-)
 def test_operators_may_run_quicker_than_without_communication() -> None:
     """Under the power limit a GPU that rests is clocked higher afterwards: its operators are
     stretched by less than nothing.

@@ -8,7 +8,7 @@ import pytest
 
 import c3sim
 from c3sim.machine.governor import Governor
-from c3sim.machine.settling import Loads, Settled
+from c3sim.machine.settling import Loads, Settled, Sums, Turn
 from c3sim.spec.parts import Clock
 from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
@@ -135,19 +135,50 @@ class Work:
         return clock if self.watts else 1.0
 
 
+def turn_of(*seconds: float) -> Turn:
+    """A turn in which a load of 900 W and one of 100 W last so long."""
+    time, loads = Time(), Loads()
+    governor = Governor(CLOCK, lambda: time.now, time.asked.append, loads=loads)
+    for load, lasts in zip((Work(800.0), Work(0.0)), seconds, strict=True):
+        governor.factor(load.power, load.within, load)
+        time.now += lasts
+    loads.until(time.now)
+    energy = 900.0 * seconds[0] + 100.0 * seconds[1]
+    return Turn(Sums(energy, sum(seconds)), loads.held(CLOCK))
+
+
 def test_a_turn_settles_at_the_clock_at_which_its_mean_power_is_the_limit():
     """Half of the time 900 W, half 100 W: 500 W in the mean. At f the first half lasts 1/f as long:
     ((100 + 800 f f) / f + 100) / (1 / f + 1) = 300, so 800 f f - 200 f - 200 = 0, f = 0.64039.
+    After 500 turns of 2 ms the average is that of a loop. Between its factors a turn is a parabola.
     """
+    turn = turn_of(0.001, 0.001)
+    assert turn.held[1.0] == pytest.approx((1.0, 0.002))
+    settled = turn.settled(CLOCK, 1000)
+    assert settled.average == CLOCK.power_limit
+    assert settled.clock == pytest.approx(
+        (200 + math.sqrt(200**2 + 4 * 800 * 200)) / 1600, rel=1e-4
+    )
+
+
+def test_a_turn_of_many_layers_is_on_the_line_through_two():
+    """A head of 1 ms at 900 W; each layer adds 1 ms at 900 W and 2 ms at 100 W. Two and three
+    layers settle at clocks of their own, 100 of them as all of them would.
+    """
+    two, three, hundred = (turn_of(0.001 * (1 + n), 0.002 * n) for n in (2, 3, 100))
+    extended = two.at(three, 2, 3, 100)
+    assert extended.taken == pytest.approx(hundred.taken)
+    clocks = [turn.settled(CLOCK, 1000).clock for turn in (two, three, extended, hundred)]
+    assert clocks[0] < clocks[1] < clocks[2] - 0.01
+    assert clocks[2] == pytest.approx(clocks[3], rel=1e-12)
+
+
+def test_where_no_load_passes_the_limit_no_clock_is_held():
     time, loads = Time(), Loads()
     governor = Governor(CLOCK, lambda: time.now, time.asked.append, loads=loads)
-    for load in (Work(800.0), Work(0.0)):
-        governor.factor(load.power, load.within, load)
-        time.now += 0.001
-    loads.until(time.now)
-    turn = loads.turn(CLOCK)
-    assert turn is not None and turn.drawn == pytest.approx(500.0)
-    assert turn.clock == pytest.approx((200 + math.sqrt(200**2 + 4 * 800 * 200)) / 1600, rel=1e-6)
+    governor.factor(Work(100.0).power, Work(100.0).within, Work(100.0))
+    loads.until(time.now + 0.001)
+    assert loads.held(CLOCK) == {}
 
 
 def test_a_settled_clock_is_held_for_every_load_but_where_a_peak_binds():
