@@ -5,13 +5,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from made_workload import workload_of
 
 from c3sim import load_hardware, run
 from c3sim.cachelab.gemm import Tiled, machine_for, paced_by, program_of_tiles, served_gemm
 from c3sim.cachelab.laboratory import Counts, Laboratory, laps_for
 from c3sim.cachelab.machine import Level, Machine, machine_of
 from c3sim.cachelab.stream import Grain
-from c3sim.spec.workload import Workload
 
 H200 = machine_of(load_hardware("h200-8").node, "bf16")
 #: 8 x 4 tiles of 32 x 32; a slice of 64 of K is a line of 128 B of each row.
@@ -144,8 +144,7 @@ def test_a_gemm_of_a_workload_takes_what_lines_say() -> None:
     found = {}
     for lines in (None, "past_l1"):
         task = gemm | ({"lines": lines} if lines else {})
-        workload = {"schema": 1, "name": "lines", "node": "h200-1", "tasks": {"gemm": task}}
-        found[lines] = run(Workload.model_validate(workload))
+        found[lines] = run(workload_of({"gemm": task}, node="h200-1"))
     detail = found["past_l1"].tasks["gemm"].detail
     assert detail["caches"].startswith("cache laboratory, past_l1")
     assert found["past_l1"].wall_s >= found[None].wall_s

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
@@ -13,7 +14,6 @@ from c3sim.engine.recorder import Recorder, Segment, clock_of
 from c3sim.machine.energy import Bill, flow_powers, idle_energy, task_accounts
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
 SIZE = 896 * 2**20
@@ -37,7 +37,7 @@ def integral(counter, values=None):
 
 def recorded(tasks=TASKS, fold=None):
     recorder = Recorder()
-    workload = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    workload = workload_of(tasks)
     return simulate(NODE, workload, observers=(recorder,), fold=fold, trace=True), recorder
 
 
@@ -122,7 +122,7 @@ def test_the_integral_of_every_rate_is_the_work(run):
 
 
 def test_observing_changes_nothing(run):
-    workload = Workload.model_validate({"schema": 1, "name": "w", "tasks": TASKS})
+    workload = workload_of(TASKS)
     assert simulate(NODE, workload).end == run[0].end
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib.resources import files
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.api import prepare
@@ -21,7 +22,7 @@ INSIDE = {"kind": "gemm", **{name: int(ends[1]) for name, ends in BOX.items()}}
 
 
 def workload(**tasks: object) -> Workload:
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 def test_a_box_holds_its_ends_and_nothing_beyond():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.errors import DeadlockError
@@ -29,7 +30,7 @@ def layers(count: int, **gather: object) -> Workload:
     for i in range(count):
         tasks[f"up_{i}"] = {**UP, "after": [f"gather_{i}"]}
         tasks[f"down_{i}"] = DOWN
-    return c3sim.parse_workload({"schema": 1, "name": "fsdp", "tasks": tasks})
+    return workload_of(tasks)
 
 
 LAYERS = layers(2)
@@ -47,7 +48,7 @@ def test_the_ideal_of_two_layers_is_their_longest_chain():
 
 def test_tasks_that_cannot_overlap_have_no_fraction():
     tasks = {"a": UP, "b": UP}
-    result = c3sim.run(c3sim.parse_workload({"schema": 1, "name": "two", "tasks": tasks}))
+    result = c3sim.run(workload_of(tasks))
     assert result.ideal_speedup == pytest.approx(1.0, abs=1e-9)
     assert result.fraction_of_ideal is None and result.overlap.own_fraction is None
     assert any(note.startswith("nothing can overlap") for note in result.notes)
@@ -130,7 +131,7 @@ def test_a_choice_that_loses_says_so():
     """A small all-reduce launched behind a GEMM that is much longer: auto launches it first."""
     gemm = {"kind": "gemm", "m": 8192, "n": 4096, "k": 8192}
     tasks = {"gemm": gemm, "reduce": {"kind": "collective", "op": "all_reduce", "size": "16 MiB"}}
-    pair = c3sim.parse_workload({"schema": 1, "name": "pair", "node": "h200-8", "tasks": tasks})
+    pair = workload_of(tasks, node="h200-8")
     result = c3sim.run(pair, strategy="auto")
     loss = 100 * (result.wall_s / c3sim.run(pair).wall_s - 1)
     assert f"the choice loses: {loss:.1f} % slower than as_written" in result.notes and loss > 1

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.evaluation.explanation import CAUSES
@@ -10,7 +11,6 @@ from c3sim.evaluation.shares import SEVERAL, parts_of, runs_of_kinds, shapley
 from c3sim.models.capacity import SHARING
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import load_hardware, parse_workload
-from c3sim.spec.workload import Workload
 
 NODE = load_hardware("mi300x-8").node
 GEMM = {"kind": "gemm", "stream": "compute", "m": 8192, "n": 8192, "k": 8192}
@@ -18,7 +18,7 @@ GATHER = {"kind": "collective", "stream": "communication", "op": "all_gather", "
 
 
 def workload(**tasks):
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 PAIR = workload(gemm=GEMM, gather=GATHER)
@@ -169,7 +169,7 @@ def test_a_workload_of_operators_is_told_by_class() -> None:
         "attention": {"kind": "kernel", "operator": "attention", "time": "100 us", "stream": "s"},
         "gather": {"kind": "collective", "op": "all_gather", "size": "64 MiB"},
     }
-    workload = c3sim.parse_workload({"schema": 1, "name": "operators", "tasks": tasks})
+    workload = workload_of(tasks)
     classes = c3sim.run(workload, node="h200-4").overlap.classes
     assert classes["attention"].busy_s >= 100e-6 <= classes["normalisation"].busy_s
     assert classes["communication"].exposed_s >= 0 == classes["gemm"].busy_s
@@ -186,8 +186,7 @@ def test_a_kernel_that_waits_inside_says_so_and_for_whom():
     product = {"kind": "gemm", "m": 8192, "n": 4096}
     first = {**product, "k": 8192, "stream": "one"}
     second = {**product, "k": 2048, "stream": "two", "awaits": ["first"]}
-    content = {"schema": 1, "name": "w", "tasks": {"first": first, "second": second}}
-    tasks = c3sim.explain(parse_workload(content), node="h200-1").tasks
+    tasks = c3sim.explain(workload_of({"first": first, "second": second}), node="h200-1").tasks
     found, leading = tasks["second"], tasks["first"].isolated_s
     assert leading - found.isolated_s < found.causes_s["awaited_tiles"] < leading
     assert abs(found.left_over) < 0.001

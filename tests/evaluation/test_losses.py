@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.evaluation.losses import OVERLAP_LOSES, loss_note, losses
@@ -16,7 +17,7 @@ GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "s
 def result(workgroups: int, size: str = "64 MiB", **more):
     stores = {"kind": "stores", "bytes": size, "workgroups": workgroups, "stream": "s", **more}
     tasks = {"stores": stores, "gemm": GEMM}
-    return c3sim.parse_workload({"schema": 1, "name": "pair", "node": "mi300x-8", "tasks": tasks})
+    return workload_of(tasks, node="mi300x-8")
 
 
 def lost(workload) -> list[str]:

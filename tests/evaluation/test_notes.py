@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 
@@ -25,8 +26,9 @@ def test_the_power_of_many_nodes_is_told_of_one_gpu():
 
 
 def test_more_than_the_limit_is_the_power_of_one_gpu():
-    pair = {"schema": 1, "name": "one", "node": "h200-2", "tasks": {"gemm": GEMM}}
-    result = c3sim.run(c3sim.parse_workload(pair), set={"gpu.clock.power_window": "20 ms"})
+    result = c3sim.run(
+        workload_of({"gemm": GEMM}, node="h200-2"), set={"gpu.clock.power_window": "20 ms"}
+    )
     (note,) = power_notes(result)
     found = re.match(r"takes (\d+) W per GPU, .* an average over 20 ms; a loop is slower", note)
     assert found and float(found[1]) == pytest.approx(result.energy_j / result.wall_s / 2, rel=0.01)
@@ -34,8 +36,9 @@ def test_more_than_the_limit_is_the_power_of_one_gpu():
 
 def test_where_the_window_is_zero_already_nobody_is_told_to_set_it():
     """A limit below what idle GPUs take: the lowest clock is above it too."""
-    pair = {"schema": 1, "name": "one", "node": "mi300x-8", "tasks": {"gemm": GEMM}}
-    result = c3sim.run(c3sim.parse_workload(pair), set={"gpu.clock.power_limit": "150 W"})
+    result = c3sim.run(
+        workload_of({"gemm": GEMM}, node="mi300x-8"), set={"gpu.clock.power_limit": "150 W"}
+    )
     (note,) = power_notes(result)
     assert note.endswith("more than the limit of 150 W, which the lowest clock does not reach")
 

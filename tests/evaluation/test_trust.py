@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.evaluation import trust
@@ -39,7 +40,7 @@ LARGE = cell("large", bf16_GEMM=SQUARE, all_gather={"size": (2**25, 2**30), "ran
 
 
 def workload(**tasks: object) -> Workload:
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 @pytest.fixture

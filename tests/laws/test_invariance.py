@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from law_cases import NODES, parsed
+from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading import library
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 NAMED_GPU = r"(?m)^gpu: *(\S+)"  # in a file of its own
 # unit -> (another unit of the same dimension, how many of those make one)
@@ -69,13 +70,7 @@ def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
 
 def test_units_of_a_workload_do_not_matter() -> None:
     def gather(size: str) -> object:
-        return parse_workload(
-            {
-                "schema": 1,
-                "name": "w",
-                "tasks": {"gather": {"kind": "collective", "op": "all_gather", "size": size}},
-            }
-        )
+        return workload_of({"gather": {"kind": "collective", "op": "all_gather", "size": size}})
 
     assert gather("896 MiB") == gather("0.875 GiB") == gather("917504 KiB") == gather("939524096 B")
 

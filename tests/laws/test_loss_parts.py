@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.evaluation.losses import losses
 from c3sim.result import Losses
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Workload
@@ -37,8 +38,7 @@ def pair(schedule: Mapping[str, object], backend: str | None, op: str = "all_gat
     move |= {"backend": backend} if backend else {}
     (gemm if op == "all_gather" else move)["after"] = ["move" if op == "all_gather" else "gemm"]
     tasks = {"move": move, "gemm": gemm}
-    text = {"schema": 1, "name": "pair", "tasks": tasks, "schedule": dict(schedule)}
-    return parse_workload(text)
+    return workload_of(tasks, schedule=dict(schedule))
 
 
 def lost(node: Node, given: Workload) -> tuple[Losses | None, float]:
@@ -137,8 +137,7 @@ def test_tails_are_what_the_last_rounds_leave_idle() -> None:
         "gemm": {"kind": "gemm", "m": 28 * 128, "n": 128, "k": 8192, "stream": "gemm"},
     }
     tasks["gemm"] |= {"macro_tile": [128, 128], "after": ["move"]}
-    text = {"schema": 1, "name": "tails", "tasks": tasks, "schedule": {"pieces": 4}}
-    given, node = parse_workload(text), load_hardware("teaching-4").node
+    given, node = workload_of(tasks, schedule={"pieces": 4}), load_hardware("teaching-4").node
     # no tile waits for memory or for the clock
     for path, value in {"gpu.clock.power_limit": "1 kW", "gpu.hbm.bandwidth": "10 TB/s"}.items():
         node, _ = set_value(node, given, path, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.machine.energy import bill_of
@@ -12,8 +13,7 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Port
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.energies import COMPONENTS, by_component, components_of
-from c3sim.spec.reading.loading import load_hardware, parse_workload
-from c3sim.spec.workload import Workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.tasks.plan import payload_bytes
 
 PJ = 1e-12
@@ -33,9 +33,7 @@ def uncore(found):
 
 
 def task(kind, **fields):
-    made = Workload.model_validate(
-        {"schema": 1, "name": "w", "tasks": {"t": {"kind": kind, **fields}}}
-    )
+    made = workload_of({"t": {"kind": kind, **fields}})
     return made.tasks["t"]
 
 
@@ -228,7 +226,7 @@ def test_a_collective_reads_and_writes_what_its_algorithm_does(op, quarters):
     """
     size = 64 * 2**20
     collective = {"kind": "collective", "op": op, "size": "64 MiB", "algorithm": "ring"}
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": collective}})
+    workload = workload_of({"t": collective})
     outcome = simulate(NODE, workload, energy=True)
     expected = 4 * quarters * size / 4 * 60 * PJ
     assert outcome.account_of("t")["hbm_byte"] == pytest.approx(expected)
@@ -261,14 +259,7 @@ def test_power_over_time_is_split_by_component(run):
 
 def test_an_idle_gpu_has_its_power_too():
     """A copy from the first GPU to its neighbour: the other two of four take their 20 W."""
-    made = Workload.model_validate(
-        {
-            "schema": 1,
-            "name": "w",
-            "tasks": {"copy": {"kind": "copy", "bytes": 2**20}},
-            "node": "teaching-4",
-        }
-    )
+    made = workload_of({"copy": {"kind": "copy", "bytes": 2**20}}, node="teaching-4")
     counters = c3sim.run(made, node=NODE, trace=True).trace.counters
     power = {
         counter.name: counter.values for counter in counters if counter.name.endswith(".power")

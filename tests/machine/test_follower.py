@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.machine.follower import GRAIN, STEP, Follower, Memory, behind, followed
 from c3sim.models.capacity import SHARING
@@ -94,7 +95,7 @@ def test_the_next_change_is_when_steps_one_by_one_reach_it():
 
 def serial(**tasks: dict[str, object]) -> Workload:
     host = {"loop": {"iterations": 100}}
-    return Workload.model_validate({"schema": 1, "name": "serial", "tasks": tasks, "host": host})
+    return workload_of(tasks, host=host)
 
 
 def test_a_long_gemm_behind_a_collective_loses_what_a_pause_gave_and_more():

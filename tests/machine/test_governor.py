@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.machine.governor import Governor
 from c3sim.machine.settling import Loads, Settled, Sums, Turn
 from c3sim.spec.parts import Clock
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Workload
 
 CLOCK = Clock.model_validate(
     {
@@ -86,9 +86,7 @@ def test_loads_below_the_limit_never_lower_the_clock():
 def gemms(count: int, window: str) -> float:
     """Time [s] of *count* large GEMMs back to back on H200."""
     gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192, "repeat": count}
-    workload = Workload.model_validate(
-        {"schema": 1, "name": "loop", "node": "h200-2", "tasks": {"gemm": gemm}}
-    )
+    workload = workload_of({"gemm": gemm}, node="h200-2")
     return c3sim.run(workload, set={"gpu.clock.power_window": window}).wall_s
 
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.errors import InputErrors
@@ -15,7 +16,7 @@ from c3sim.models.collective import allowed_protocols, plan_in_node
 from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Collective
 
 MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
@@ -242,7 +243,7 @@ def test_a_protocol_ends_at_its_largest_message() -> None:
 def test_an_algorithm_that_an_operation_does_not_have_is_refused_on_input() -> None:
     task = {"kind": "collective", "op": "all_to_all", "size": "8 MiB", "algorithm": "ring"}
     with pytest.raises(InputErrors, match="algorithm"):
-        check_on_node(parse_workload({"schema": 1, "name": "w", "tasks": {"a": task}}), MI300X)
+        check_on_node(workload_of({"a": task}), MI300X)
 
 
 def test_a_part_is_cut_into_at_least_so_many_slices() -> None:

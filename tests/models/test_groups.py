@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputErrors
 from c3sim.models.groups import Group, span_of
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import payload_bytes
 
@@ -20,7 +21,7 @@ def workload(**tasks: dict[str, Any]) -> Workload:
         name: {"kind": "collective", "op": "all_gather", "size": "256 MiB", **fields}
         for name, fields in tasks.items()
     }
-    return parse_workload({"schema": 1, "name": "groups", "tasks": whole})
+    return workload_of(whole)
 
 
 def wall(node: str, fold: bool | None = None, **tasks: dict[str, Any]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputErrors
 from c3sim.models.collective import plan_in_node, plan_phase
@@ -12,7 +13,7 @@ from c3sim.spec.hardware import Node
 from c3sim.spec.libraries import PeerChannels
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Collective, Workload
+from c3sim.spec.workload import Collective
 
 CLUSTER = load_hardware("mi300x-cluster").node
 GIB, KIB = 2.0**30, 2.0**10
@@ -215,6 +216,5 @@ def test_channels_that_post_themselves_wait_for_no_thread() -> None:
 
 def test_proxies_of_the_device_need_what_a_put_costs() -> None:
     gather = {"kind": "collective", "op": "all_gather", "size": 2**20, "proxies": "device"}
-    workload = {"schema": 1, "name": "w", "node": "h200-8", "tasks": {"gather": gather}}
     with pytest.raises(InputErrors, match="gives no scale_out"):
-        check_on_node(Workload.model_validate(workload), load_hardware("h200-8").node)
+        check_on_node(workload_of({"gather": gather}, node="h200-8"), load_hardware("h200-8").node)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.models.collective_counts import COUNTS, shot_primitives
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 H200 = load_hardware("h200-2").node
 
@@ -15,7 +16,7 @@ H200 = load_hardware("h200-2").node
 def wall(size: str, algorithm: str, node=H200, backend: str = "probe") -> float:
     task = {"kind": "collective", "op": "all_reduce", "size": size, "backend": backend}
     tasks = {"reduce": {**task, "algorithm": algorithm, "channels": 64}}
-    found = parse_workload({"schema": 1, "name": "x", "node": node.name, "tasks": tasks})
+    found = workload_of(tasks, node=node.name)
     return simulate(node, found).end
 
 
@@ -64,5 +65,4 @@ def test_a_shot_has_the_hosts_launch_and_not_the_librarys_call():
 def looped(node: Node, how: dict[str, str]) -> float:
     """Seconds of an all-reduce of 8 KiB in a loop of the host."""
     reduce = {"kind": "collective", "op": "all_reduce", "size": "8 KiB", **how}
-    found = {"schema": 1, "name": "x", "tasks": {"reduce": reduce}, "host": {"launch": "looped"}}
-    return simulate(node, parse_workload(found)).end
+    return simulate(node, workload_of({"reduce": reduce}, host={"launch": "looped"})).end

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Gemm
 
 H200 = load_hardware("h200-2").node
@@ -17,7 +18,7 @@ GATHER = {"kind": "collective", "op": "all_gather", "size": "4 KiB"}
 
 
 def time_of(node: Node, task: dict[str, object], **host: object) -> float:
-    workload = parse_workload({"schema": 1, "name": "one", "tasks": {"one": task}, "host": host})
+    workload = workload_of({"one": task}, host=host)
     return simulate(node, workload).task("one").end
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
@@ -82,8 +83,7 @@ def test_a_framework_calls_for_each_peer_and_works_around_a_copy() -> None:
     }
     for call, task in calls.items():
         host = {"launch": "eager", "profile": "framework"}
-        workload = {"schema": 1, "name": "w", "tasks": {"t": task}, "host": host}
-        found = simulate(node, parse_workload(workload, plain_si=True)).task("t").start
+        found = simulate(node, workload_of({"t": task}, host=host)).task("t").start
         assert found == pytest.approx(call * US + node.gpu.kernels.dispatch_latency), task
 
 
@@ -97,8 +97,7 @@ def test_a_slow_host_takes_longer_for_calls_and_its_gpu_does_not(
     profile = HostProfile(slowness=3.0, launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
     node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     host = {"launch": "eager", "profile": "slow", "slowness": said}
-    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": host}
-    start = simulate(node, parse_workload(workload)).task("g").start
+    start = simulate(node, workload_of({"g": GEMM}, host=host)).task("g").start
     assert start == pytest.approx((10 * times + 5) * US + node.gpu.kernels.dispatch_latency)
 
 
@@ -118,24 +117,20 @@ def test_a_frameworks_collective_starts_later_behind_what_it_waits_for(
     def wall(profile: HostProfile, tasks: dict[str, Any]) -> float:
         node = with_enqueue_time(0.0).changed(host_profiles={"own": profile})
         host = {"launch": "graph", "profile": "own", "slowness": slowness}
-        return simulate(
-            node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": host})
-        ).end
+        return simulate(node, workload_of(tasks, host=host)).end
 
     assert wall(slow, tasks) - wall(profile, tasks) == pytest.approx(3 * US, abs=1e-12)
     assert wall(slow, moves) == wall(profile, moves)
 
 
 def test_slowness_is_of_a_profile() -> None:
-    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"slowness": 2}}
     with pytest.raises(InputErrors, match=r"host\.slowness.*needs host\.profile"):
-        check_on_node(parse_workload(workload), TEACHING)
+        check_on_node(workload_of({"g": GEMM}, host={"slowness": 2}), TEACHING)
 
 
 def test_a_profile_that_the_node_lacks_is_refused() -> None:
-    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM}, "host": {"profile": "slow"}}
     with pytest.raises(InputErrors, match="unknown host profile 'slow'"):
-        check_on_node(parse_workload(workload), TEACHING)
+        check_on_node(workload_of({"g": GEMM}, host={"profile": "slow"}), TEACHING)
 
 
 def test_events_around_a_task_of_a_loop_are_the_hosts_work() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("h200-2").node
 KERNELS = NODE.gpu.kernels
@@ -19,7 +20,7 @@ def run(second: dict[str, Any], launch: str = "eager") -> Run:
     first = {"kind": "hold", "workgroups": 1, "time": "100 us", "stream": "compute"}
     tasks = {"first": first, "second": {**first, **second}}
     host = {"launch": launch}
-    return simulate(NODE, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": host}))
+    return simulate(NODE, workload_of(tasks, host=host))
 
 
 def gap(found: Run) -> float:
@@ -53,5 +54,5 @@ def test_a_kernel_behind_a_copy_by_engines_is_dispatched_anew() -> None:
     copy = {"kind": "copy", "bytes": "1 MiB", "destination": "peer", "peer": 1, "gpus": "all"}
     hold = {"kind": "hold", "workgroups": 1, "time": "100 us", "after": ["first"]}
     tasks = {"first": {**copy, "stream": "copies"}, "second": hold}
-    found = simulate(NODE, parse_workload({"schema": 1, "name": "w", "tasks": tasks}))
+    found = simulate(NODE, workload_of(tasks))
     assert gap(found) == pytest.approx(KERNELS.dispatch_latency)

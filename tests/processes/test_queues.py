@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("h200-1").node
 KERNELS = NODE.gpu.kernels
@@ -22,8 +23,7 @@ MEASURED = Path(__file__).parents[2] / "validation/data/kernels"
 
 def run(tasks: dict[str, Any], queues: int | None, **host: Any) -> Run:
     told = {"queues": queues, **host} if queues else host
-    content = {"schema": 1, "name": "w", "node": "h200-1", "tasks": tasks, "host": told}
-    return simulate(NODE, parse_workload(content))
+    return simulate(NODE, workload_of(tasks, node="h200-1", host=told))
 
 
 def hold(stream: str, time: str = "100 us", **more: Any) -> dict[str, Any]:
@@ -99,8 +99,7 @@ def test_one_queue_makes_the_order_of_launches_that_of_starts() -> None:
     tasks = {"gather": gather, "gemm": gemm, "next": {**gemm, "after": ["gather"]}}
 
     def wall(**host: Any) -> float:
-        content = {"schema": 1, "name": "w", "node": "h200-8", "tasks": tasks, "host": host}
-        return run_once(node, parse_workload(content)).end
+        return run_once(node, workload_of(tasks, node="h200-8", host=host)).end
 
     in_order = wall()
     assert wall(release="per_rank") > 1.15 * in_order

@@ -7,19 +7,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Dies, Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 US = 1e-6
 OVERHEAD = 3 * US  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end is seen
 
 
 def run(tasks: dict[str, Any], node: Node = TEACHING) -> Run:
-    return simulate(node, parse_workload({"schema": 1, "name": "w", "tasks": tasks}))
+    return simulate(node, workload_of(tasks))
 
 
 def end(task: dict[str, Any], node: Node = TEACHING) -> float:
@@ -59,8 +60,7 @@ def test_a_masked_stream_holds_the_units_of_its_mask_alone() -> None:
     """
     streams = {"first": {"compute_units": "0-1"}, "second": {"compute_units": "2-3"}}
     tasks = {"a": {**hold(4), "stream": "first"}, "b": {**hold(2, "1 ms"), "stream": "second"}}
-    document = {"schema": 1, "name": "w", "tasks": tasks, "streams": streams}
-    outcome = simulate(TEACHING, parse_workload(document))
+    outcome = simulate(TEACHING, workload_of(tasks, streams=streams))
     assert outcome.task("a").end == pytest.approx(200 * US + OVERHEAD)
     assert outcome.task("b").end == pytest.approx(1000 * US + OVERHEAD)
 
@@ -120,9 +120,7 @@ def test_what_fits_the_memory_side_cache_comes_from_memory_once(
 
     def from_hbm(passes: int) -> float:
         """Energy of bytes from memory, which has a price each."""
-        workload = parse_workload(
-            {"schema": 1, "name": "w", "tasks": {"t": {**task, "passes": passes}}}
-        )
+        workload = workload_of({"t": {**task, "passes": passes}})
         return simulate(node, workload, energy=True).account["hbm_byte"]
 
     assert from_hbm(3) == pytest.approx(from_memory * from_hbm(1))
@@ -194,7 +192,7 @@ def test_a_mask_that_no_cluster_fits_is_launched_without() -> None:
     engine has three.
     """
     case = {"tasks": {"g": {**SIX, "stream": "s"}}, "streams": {"s": {"compute_units": 3}}}
-    workload = parse_workload({"schema": 1, "name": "w", **case})
+    workload = workload_of(**case)
     assert simulate(clustered(3, "work_conserving"), workload).end > 0
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 US = 1e-6
 DISPATCH, SEEN = 2 * US, 1 * US  # of the teaching GPU
@@ -20,8 +21,7 @@ GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 
 
 def run(tasks: dict[str, Any], host: dict[str, Any] | None = None) -> Run:
-    workload = {"schema": 1, "name": "w", "tasks": tasks, "host": host or {}}
-    return simulate(TEACHING, parse_workload(workload))
+    return simulate(TEACHING, workload_of(tasks, host=host or {}))
 
 
 def test_a_kernel_that_waits_in_its_stream_begins_after_the_gap() -> None:
@@ -55,20 +55,18 @@ def test_a_collective_waits_on_its_units_for_peers_that_come_late() -> None:
 def test_peers_are_not_waited_for_alone() -> None:
     """Nor is a task alone launched late, or behind other tasks."""
     waits = {"peers_late": "40 us", "launch_time": "1 ms", "launch_after": ["k"]}
-    workload = {
-        "schema": 1,
-        "name": "w",
-        "tasks": {"k": KERNEL, "g": {**GATHER, **waits}, "plain": GATHER},
-        "host": {"launch": "eager"},
-    }
-    parsed = parse_workload(workload)
+    parsed = workload_of(
+        {"k": KERNEL, "g": {**GATHER, **waits}, "plain": GATHER}, host={"launch": "eager"}
+    )
     assert isolated(TEACHING, parsed, "g").end == isolated(TEACHING, parsed, "plain").end
 
 
 def test_a_gemm_that_was_measured_to_be_faster_is() -> None:
     """Its tiles take 1/1.25 of the time; starts and ends take what they took."""
-    workload = {"schema": 1, "name": "w", "tasks": {"g": GEMM, "f": {**GEMM, "speed": 1.25}}}
-    plain, fast = (isolated(TEACHING, parse_workload(workload), name) for name in ("g", "f"))
+    plain, fast = (
+        isolated(TEACHING, workload_of({"g": GEMM, "f": {**GEMM, "speed": 1.25}}), name)
+        for name in ("g", "f")
+    )
     assert (plain.end - plain.start) / (fast.end - fast.start) == pytest.approx(1.25, rel=0.02)
 
 
@@ -85,7 +83,7 @@ def test_rounds_of_a_kernel_are_one_segment_with_the_same_end() -> None:
     on = load_hardware("h200-2").node
     rounds = 60
     long = {"kind": "kernel", "time": "600 us", "workgroups": 132 * rounds, "per_unit": 1}
-    alone = simulate(on, parse_workload({"schema": 1, "name": "w", "tasks": {"long": long}}))
+    alone = simulate(on, workload_of({"long": long}))
     assert alone.events < 12
     found = alone.task("long")
     completion = on.gpu.kernels.completion_latency
@@ -94,13 +92,9 @@ def test_rounds_of_a_kernel_are_one_segment_with_the_same_end() -> None:
     first = {**long, "workgroups": 1, "time": "95 us", "stream": "high"}
     both = simulate(
         on,
-        parse_workload(
-            {
-                "schema": 1,
-                "name": "w",
-                "tasks": {"long": {**long, "stream": "s"}, "first": first, "new": newcomer},
-                "streams": {"high": {"priority": 1}},
-            }
+        workload_of(
+            {"long": {**long, "stream": "s"}, "first": first, "new": newcomer},
+            streams={"high": {"priority": 1}},
         ),
     )
     assert both.task("new").start < 200 * US  # not behind the whole kernel

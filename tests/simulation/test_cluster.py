@@ -5,13 +5,14 @@ thousand.
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import Workload
 
@@ -22,7 +23,7 @@ REDUCE = {"kind": "collective", "op": "all_reduce", "size": "64 MiB"}
 
 
 def workload(**tasks: dict[str, object]) -> Workload:
-    return parse_workload({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 @pytest.mark.parametrize("backend", ["rccl", "dma"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 from steps import steps
 
 from c3sim.simulation.critical_path import begins, least_time, precedence, tails
@@ -16,7 +17,7 @@ GATHER = {"kind": "collective", "op": "all_gather", "size": 2**20}
 
 
 def workload(**tasks: object) -> Workload:
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 def least(given: Workload, ready: dict[str, float] | None = None, **lengths: float) -> float:

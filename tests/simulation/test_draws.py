@@ -6,6 +6,7 @@ from math import sqrt
 from statistics import fmean
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
@@ -28,7 +29,7 @@ def node() -> Node:
 
 def pair(**host: object) -> Workload:
     tasks = {"gemm": GEMM, "gather": GATHER}
-    return parse_workload({"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True)
+    return workload_of(tasks, host=host)
 
 
 def test_one_event_for_all_gpus_is_one_way(node: Node) -> None:
@@ -68,9 +69,7 @@ def test_a_gpu_that_keeps_launch_order_has_one_way() -> None:
 def test_a_kernel_that_waits_for_another_does_not_race(node: Node) -> None:
     tasks = {"gemm": GEMM, "gather": {**GATHER, "after": ["gemm"]}}
     host = {"release": "per_rank"}
-    workload = parse_workload(
-        {"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True
-    )
+    workload = workload_of(tasks, host=host)
     assert len(draws(plan(workload, node))) == 1
 
 
@@ -78,9 +77,7 @@ def test_more_streams_are_sampled_and_cut(node: Node) -> None:
     """Three kernels have six orders; two ranks then 21 sets of orders, of which some are kept."""
     tasks = {"a": GEMM, "b": GEMM, "gather": GATHER}
     host = {"release": "per_rank"}
-    workload = parse_workload(
-        {"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True
-    )
+    workload = workload_of(tasks, host=host)
     ways = draws(plan(workload, node))
     assert len(ways) == MOST
     assert sum(draw.probability for draw in ways) == pytest.approx(1)
@@ -143,8 +140,7 @@ def test_a_long_loop_reaches_the_power_limit(node: Node) -> None:
     ends = []
     for turns in (2, 400):
         host = {"loop": {"iterations": turns, "barrier": True}}
-        data = {"schema": 1, "name": "x", "tasks": {"gemm": gemm}, "host": host}
-        ends.append(simulate(node, parse_workload(data, plain_si=True)).end)
+        ends.append(simulate(node, workload_of({"gemm": gemm}, host=host)).end)
     assert ends[1] > 1.05 * ends[0]
 
 
@@ -175,8 +171,7 @@ def test_loops_without_a_barrier_drift(node: Node) -> None:
     lates = []
     for barrier in (True, False):
         host = {"release": "per_rank", "loop": {"iterations": 8, "barrier": barrier}}
-        data = {"schema": 1, "name": "x", "tasks": {"gemm": gemm, "gather": short}, "host": host}
-        run = simulate(node, parse_workload(data, plain_si=True))
+        run = simulate(node, workload_of({"gemm": gemm, "gather": short}, host=host))
         assert len(run.outcomes) <= MOST
         assert sum(outcome.probability for outcome in run.outcomes) == pytest.approx(1)
         lates.append(max(a.late for o in run.outcomes for a in o.arrivals.classes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
@@ -14,7 +15,7 @@ from c3sim.simulation.run import TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.parts import Variation
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
@@ -32,7 +33,7 @@ def node() -> Node:
 def pair(**loop: Any) -> Workload:
     host = {"release": "host", "loop": {"iterations": 60, "barrier": False, **loop}}
     tasks = {"reduce": REDUCE, "gemm": GEMM}
-    return parse_workload({"schema": 1, "name": "x", "tasks": tasks, "host": host}, plain_si=True)
+    return workload_of(tasks, host=host)
 
 
 def alike(node: Node) -> Node:
@@ -152,8 +153,7 @@ def test_copies_of_engines_wait_for_the_last_rank() -> None:
 
     def waited(barrier: bool) -> float:
         host = {"release": "per_rank", "loop": {"iterations": 60, "barrier": barrier}}
-        workload = {"schema": 1, "name": "x", "tasks": pair, "host": host}
-        return simulate(two, parse_workload(workload, plain_si=True)).task("gather").waited
+        return simulate(two, workload_of(pair, host=host)).task("gather").waited
 
     assert waited(barrier=True) == 0.0
     assert waited(barrier=False) > 50e-6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.simulation.exposure import exposure, length, uncovered, union
 from c3sim.simulation.run import TaskRun
@@ -16,7 +17,7 @@ GATHER = {"kind": "collective", "op": "all_gather", "size": 64 * 2**20}
 
 
 def workload(**tasks: object) -> Workload:
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 def run(ready: float, start: float, end: float) -> TaskRun:
@@ -80,13 +81,6 @@ def test_a_task_may_be_called_like_a_class():
 
 
 def test_ranks_out_of_step_have_a_median():
-    pair = Workload.model_validate(
-        {
-            "schema": 1,
-            "name": "w",
-            "tasks": {"gemm": GEMM, "gather": GATHER},
-            "host": {"release": "per_rank"},
-        }
-    )
+    pair = workload_of({"gemm": GEMM, "gather": GATHER}, host={"release": "per_rank"})
     found = run_once(load_hardware("h200-2").node, pair)
     assert len(found.outcomes) > 1 and 0 < found.exposure.exposed < found.end

@@ -8,6 +8,7 @@ from typing import Any
 import pydantic_core
 import pytest
 from law_nodes import scaled
+from made_workload import workload_of
 from shapes import TEACHING
 
 import c3sim
@@ -44,7 +45,7 @@ def test_a_task_is_simulated_once_whatever_its_name() -> None:
             "after": [f"gemm{i}"],
         }
     node = load_hardware("teaching-4").node
-    workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": tasks})
+    workload = workload_of(tasks, node="teaching-4")
     runs.forget()
     ends = [runs.isolated(node, workload, name).end for name in workload.tasks]
     assert _kept() == 2
@@ -64,8 +65,10 @@ def test_tasks_that_differ_in_their_waits_alone_are_looked_up_once(
         "copy": {"kind": "stream", "stream": "s", "bytes": "1 MiB", "after": ["first"]},
     }
     streams = {"narrow": {"compute_units": "0-1"}}
-    described = {"schema": 1, "name": "w", "node": "teaching-4", "streams": streams, "tasks": tasks}
-    node, workload = load_hardware("teaching-4").node, parse_workload(described)
+    node, workload = (
+        load_hardware("teaching-4").node,
+        workload_of(tasks, node="teaching-4", streams=streams),
+    )
     one_by_one = {name: runs.isolated(node, workload, name) for name in tasks}
     asked, isolated = [], runs.isolated
 
@@ -82,7 +85,7 @@ def test_tasks_that_differ_in_their_waits_alone_are_looked_up_once(
 
 def test_a_run_is_found_on_nodes_in_turns() -> None:
     """What was read of the node that was asked for last is remembered, of that one alone."""
-    workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": PAIR})
+    workload = workload_of(PAIR, node="teaching-4")
     node = load_hardware("teaching-4").node
     slow = scaled(node, lambda path, _: 0.5 if path == "links.bandwidth" else 1.0)
     runs.forget()
@@ -102,7 +105,7 @@ PAIR: dict[str, object] = {
 
 def test_a_gemm_alone_is_not_simulated_again_where_only_links_differ() -> None:
     """A loop over bandwidths of links: the GEMM once, the collective each time."""
-    workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": PAIR})
+    workload = workload_of(PAIR, node="teaching-4")
     node = load_hardware("teaching-4").node
     runs.forget()
     for factor in (1.0, 0.9, 0.8):
@@ -115,7 +118,7 @@ def test_a_gemm_alone_is_not_simulated_again_where_only_links_differ() -> None:
 def test_an_iteration_asked_for_again_is_not_simulated_but_what_was_drawn_before_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    workload = parse_workload({"schema": 1, "name": "w", "node": "mi300x-8", "tasks": PAIR})
+    workload = workload_of(PAIR, node="mi300x-8")
     node = load_hardware("mi300x-8").node
     runs.forget()
     first = c3sim.run("bert-large-one-gpu")
@@ -134,9 +137,7 @@ def test_a_number_that_is_not_read_has_no_say(node: str, strategy: str) -> None:
     to the last digit. A rate of DMA engines is read by who uses them alone.
     """
     on = load_hardware(node).node
-    workload = best_workload(
-        strategy, parse_workload({"schema": 1, "name": "w", "node": node, "tasks": PAIR}), on
-    )
+    workload = best_workload(strategy, workload_of(PAIR, node=node), on)
     seen, reads = watched(on)
     run = simulate(seen, workload, energy=True)
     assert run == simulate(on, workload, energy=True)
@@ -226,7 +227,7 @@ def test_launch_order_has_no_say_on_units_of_their_own(node: str) -> None:
     """``rp`` gives GEMM and collective units of their own, ``sp_rp`` launches them in the other
     order as well: the same run, which is simulated once. On shared units order decides.
     """
-    workload = parse_workload({"schema": 1, "name": "w", "node": node, "tasks": PAIR})
+    workload = workload_of(PAIR, node=node)
     target = load_hardware(node).node
     apart = [candidates_of(name, workload, target)[0].workload for name in ("rp", "sp_rp")]
     assert apart[0].host.order != apart[1].host.order
@@ -243,7 +244,7 @@ def test_runs_of_one_node_are_known_by_it_and_forgotten() -> None:
     """Twice on one node is one simulation; on another node with the same numbers it is one more.
     Outside, nothing is known of them.
     """
-    workload = parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": PAIR})
+    workload = workload_of(PAIR, node="teaching-4")
     node = load_hardware("teaching-4").node
     runs.forget()
     with runs.of_one_node():
@@ -258,7 +259,7 @@ def test_a_gpu_as_tuned_is_not_written_out_for_each_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nodes with a number set by hand hold the GPU as its libraries know it, which has mappings."""
-    workload = parse_workload({"schema": 1, "name": "w", "node": "mi300x-8", "tasks": PAIR})
+    workload = workload_of(PAIR, node="mi300x-8")
     node = load_hardware("mi300x-8").node
     runs.forget()
     runs.run_once(node, workload)
@@ -319,7 +320,7 @@ def test_by_copies_an_exchange_is_what_a_gathering_is(
 )
 def test_no_other_exchange_is(node: str, fields: dict[str, object]) -> None:
     task = {**MOVED, **fields, "op": "all_to_all"}
-    workload = parse_workload({"schema": 1, "name": "w", "node": node, "tasks": {"moved": task}})
+    workload = workload_of({"moved": task}, node=node)
     assert runs._as_run(load_hardware(node).node, workload) is workload
 
 
@@ -329,7 +330,7 @@ def test_the_turn_that_says_what_was_drawn_before_is_remembered(
     """On a node with another rate of what it does not use, no turn is simulated for its average."""
     gemm = {"kind": "gemm", "stream": "s", "m": 2048, "n": 2048, "k": 2048}
     loop = {"host": {"loop": {"iterations": 50}}, "tasks": {"gemm": gemm}}
-    workload = parse_workload({"schema": 1, "name": "w", "node": "h200-8", **loop})
+    workload = workload_of(node="h200-8", **loop)
     turns, first = list[Node](), runs.first_turn
     monkeypatch.setattr(runs, "first_turn", lambda on, work: turns.append(on) or first(on, work))
     node = load_hardware("h200-8").node
@@ -344,8 +345,7 @@ def test_the_turn_that_says_what_was_drawn_before_is_remembered(
 def _looped(launch: str, **fields: object) -> Any:
     task = {"kind": "gemm", "stream": "s", "m": 4096, "n": 4096, "k": 4096, **fields}
     host = {"launch": launch, "loop": {"iterations": 50}}
-    text = {"schema": 1, "name": "w", "node": "mi300x-8", "host": host, "tasks": {"gemm": task}}
-    return parse_workload(text)
+    return workload_of({"gemm": task}, node="mi300x-8", host=host)
 
 
 def test_the_turn_of_a_loop_is_known_behind_the_clocks_that_it_leaves() -> None:

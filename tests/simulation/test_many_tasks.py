@@ -6,13 +6,14 @@ import gc
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.api import prepare
 from c3sim.machine import machine
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Loop, Workload
 from c3sim.tasks import engine_collective
 
@@ -23,7 +24,7 @@ def row(count: int, **fields: Any) -> Workload:
     """A row of equal kernels on one stream."""
     task = {"kind": "kernel", "time": "10 us", "workgroups": 4, "stream": "s", **fields}
     tasks = {f"k{number}": task for number in range(count)}
-    return parse_workload({"schema": 1, "name": "row", "tasks": tasks})
+    return workload_of(tasks)
 
 
 @pytest.mark.parametrize(("count", "split"), [(100, True), (101, False)])

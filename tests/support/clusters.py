@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from made_workload import workload_of
+
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import set_value
 
 __all__ = ["MS", "NODE", "changed", "run"]
@@ -55,7 +57,7 @@ LATENCIES = (
     "scale_out.step_latency",
     "scale_out.post_time",
 )
-ANY = parse_workload({"schema": 1, "name": "any", "tasks": {"t": {"kind": "host", "time": "1 us"}}})
+ANY = workload_of({"t": {"kind": "host", "time": "1 us"}})
 
 
 def changed(node: Node, **settings: object) -> Node:
@@ -78,5 +80,5 @@ NODE = _made()
 
 
 def run(task: dict[str, Any], node: Node = NODE, fold: bool | None = None, **host: Any) -> Run:
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
+    workload = workload_of({"t": task}, host=host)
     return simulate(node, workload, trace=True, fold=fold)

@@ -16,12 +16,13 @@ from zlib import crc32
 
 import yaml
 from law_nodes import at_most
+from made_workload import workload_of
 
 from c3sim.errors import C3simError, InputErrors
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, open_workload, parse_workload
+from c3sim.spec.reading.loading import load_hardware, open_workload
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 
@@ -116,7 +117,7 @@ def _written(node: Node) -> dict[str, Any]:
 def parsed(name: str, case: Mapping[str, Any]) -> Workload:
     """The workload of *case*: its tasks, or tasks with streams and a host."""
     whole = case if "tasks" in case else {"tasks": case}
-    return parse_workload({"schema": 1, "name": name, **whole})
+    return workload_of(name=name, **whole)
 
 
 def _packaged(node: Node) -> Iterator[tuple[str, Workload]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.simulate import Run, simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("mi210-4").node
 PAIR = load_hardware("mi210-cluster").node
@@ -20,7 +21,7 @@ KERNEL = {"kind": "kernel", "read": SIZE, "written": SIZE, "workgroups": 208, "t
 
 
 def run(node: Node, **tasks: dict[str, Any]) -> Run:
-    work = parse_workload({"schema": 1, "name": "w", "node": node.name, "tasks": tasks})
+    work = workload_of(tasks, node=node.name)
     check_on_node(work, node)
     return simulate(node, work)
 

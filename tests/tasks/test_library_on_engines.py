@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
@@ -21,8 +22,7 @@ MIB = 2.0**20
 
 def run(op: str = "all_gather", size: float = 64 * MIB, node: Node = NODE, **more: Any) -> Run:
     task = {"kind": "collective", "op": op, "size": f"{size:.0f} B", **more}
-    content = {"schema": 1, "name": "w", "node": node.name, "tasks": {"c": task}}
-    workload = parse_workload(content)
+    workload = workload_of({"c": task}, node=node.name)
     check_on_node(workload, node)
     return simulate(node, workload)
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.plan import Planned, Scene
 from c3sim.simulation.folding import folds
 from c3sim.spec import workload as specs
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import HostTask, Workload
 from c3sim.tasks.kind import Kind
 from c3sim.tasks.plan import KINDS, plan
@@ -27,7 +28,7 @@ COPY = {"kind": "copy", "bytes": "1 MiB"}
 
 
 def workload(**tasks: Any) -> Workload:
-    return parse_workload({"schema": 1, "name": "few", "tasks": tasks})
+    return workload_of(tasks)
 
 
 def test_every_kind_that_a_file_may_name_is_known() -> None:

@@ -4,10 +4,10 @@ import csv
 from pathlib import Path
 
 import pytest
+from made_workload import workload_of
 
 from c3sim import run
 from c3sim.errors import InputErrors
-from c3sim.spec.workload import Workload
 
 DATA = Path(__file__).parents[2] / "validation" / "data" / "kernels"
 
@@ -61,12 +61,10 @@ def _end(published: dict[str, str]) -> float:
     producer = {"kind": "kernel", "read": 2**20, "written": 0, "workgroups": 1, **published}
     consumer = {"kind": "kernel", "time": 1e-5, "workgroups": 1, "awaits": ["made"]}
     tasks = {"made": producer, "used": consumer | {"stream": "beside"}}
-    workload = {"schema": 1, "name": "flags", "node": "h200-2", "tasks": tasks}
-    return run(Workload.model_validate(workload)).wall_s
+    return run(workload_of(tasks, node="h200-2")).wall_s
 
 
 def test_flags_in_host_memory_need_a_time_of_the_gpu() -> None:
     tasks = {"made": {"kind": "kernel", "time": 1e-5, "publish": "flag", "flags": "host"}}
-    workload = {"schema": 1, "name": "flags", "node": "mi300x-8", "tasks": tasks}
     with pytest.raises(InputErrors, match="gives no remote_stores"):
-        run(Workload.model_validate(workload))
+        run(workload_of(tasks, node="mi300x-8"))

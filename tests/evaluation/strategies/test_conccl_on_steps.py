@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 
@@ -48,7 +49,7 @@ def test_engines_of_one_group_share_links_with_units_of_another() -> None:
         "weights": {**size, "op": "all_gather", "by": "engines", "stream": "data"},
         "sums": {**size, "op": "all_reduce", "algorithm": "ring", "stream": "tensor"},
     }
-    workload = c3sim.parse_workload({"schema": 1, "name": "two groups", "tasks": tasks})
+    workload = workload_of(tasks)
     found = c3sim.run(workload, node="h200-8")
     sent = (7 / 8 + 7 / 4) * 512 * 2**20
     assert found.wall_s > sent / (18 * 21.1e9)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.errors import InputError, InputErrors
@@ -40,7 +41,7 @@ def workload(
     tasks = {f"g{i}": task for i, task in enumerate(gathers or (GATHER,))}
     if compute:
         tasks["compute"] = compute
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks, **fields})
+    return workload_of(tasks, **fields)
 
 
 def moved(given: Workload, node: Node) -> Workload:
@@ -262,7 +263,7 @@ def test_it_says_what_it_chose() -> None:
 def test_it_needs_a_collective_that_engines_can_do() -> None:
     with pytest.raises(InputError, match="DMA engines copy and cannot reduce, so not 'all_reduce'"):
         candidates_of("conccl_latte", workload({**GATHER, "op": "all_reduce"}), NODES["mi300x-8"])
-    alone = Workload.model_validate({"schema": 1, "name": "w", "tasks": {"compute": GEMM}})
+    alone = workload_of({"compute": GEMM})
     with pytest.raises(
         InputError, match="'conccl_latte' needs a collective; workload 'w' has none"
     ):

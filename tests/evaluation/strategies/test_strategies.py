@@ -1,6 +1,7 @@
 """Strategies are pure rewrites: what they change, what they leave alone, and how auto decides."""
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.evaluation.evaluate import evaluate_run
@@ -30,7 +31,7 @@ REWRITING = ["base", "sp", "rp:32", "sp_rp:32", "conccl", "conccl_rp"]
 
 def workload(gemm=GEMM, gather=GATHER, **fields):
     tasks = {"gather": gather, "gemm": gemm}  # the collective first: base has to change that
-    return Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks, **fields})
+    return workload_of(tasks, **fields)
 
 
 def one(name, given, node=NODE):
@@ -117,7 +118,7 @@ def test_sp_needs_priority_only_where_order_cannot_act():
         "first": {**GEMM, "m": 256},
         "gather": {**GATHER, "stream": "c", "after": ["first"]},
     }
-    late = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    late = workload_of(tasks)
     assert one("sp", late).streams["c"].priority == 1
 
 
@@ -188,7 +189,7 @@ def test_reductions_stay_where_gathers_go_to_engines(name):
     """And it is said, but of what a strategy moved alone."""
     reduction = {**GATHER, "op": "all_reduce", "channels": 8}
     tasks = {"gather": GATHER, "reduction": reduction, "gemm": GEMM}
-    mixed = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    mixed = workload_of(tasks)
     chosen = candidates_of(name, mixed, NODE)[0].workload
     assert chosen.tasks["gather"].backend == "dma"
     assert chosen.tasks["reduction"].backend in (None, "rccl")
@@ -239,7 +240,7 @@ def test_units_of_more_digits_than_python_reads_are_too_many():
 
 @pytest.mark.parametrize("name", ["rp:8", "sp_rp:8", "conccl", "conccl_rp"])
 def test_strategies_about_the_collective_need_one(name):
-    alone = Workload.model_validate({"schema": 1, "name": "w", "tasks": {"gemm": GEMM}})
+    alone = workload_of({"gemm": GEMM})
     assert (
         wrong(name, alone)
         == f"strategy {name.partition(':')[0]!r} needs a collective; workload 'w' has none"

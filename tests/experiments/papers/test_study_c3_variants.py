@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 import c3sim
 from c3sim.evaluation.strategies import dma_variants
@@ -18,7 +19,7 @@ from c3sim.experiments.study import Options, Row, StudyResult, named_kind, run_s
 from c3sim.experiments.subjects import variants as study_module
 from c3sim.experiments.subjects.variants import SAME, host_name
 from c3sim.simulation.runs import isolated
-from c3sim.spec.reading.loading import load_study, parse_workload
+from c3sim.spec.reading.loading import load_study
 from c3sim.spec.workload import HostThreads
 
 pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
@@ -168,8 +169,11 @@ def by_memory(variant: str) -> Any:
     gather = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "backend": "dma"}
     gemm = {"kind": "gemm", **dict.fromkeys("mnk", 8192)}
     tasks = {"g": gemm, "c": {**gather, "variant": variant}}
-    document = {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True}}
-    return c3sim.explain(parse_workload(document), node="mi300x-8").tasks["g"].causes["hbm"]
+    return (
+        c3sim.explain(workload_of(tasks, host={"prelaunched": True}), node="mi300x-8")
+        .tasks["g"]
+        .causes["hbm"]
+    )
 
 
 # Its shape

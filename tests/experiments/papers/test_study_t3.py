@@ -8,6 +8,7 @@ n - 2, n - 1 chunks are added to.
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.experiments.papers.t3 import claims
@@ -15,7 +16,7 @@ from c3sim.experiments.study import Options, StudyResult, run_study
 from c3sim.experiments.subjects.sub_layer import SubLayer, tracked, with_gpus
 from c3sim.experiments.subjects.tensor_parallel import DEPTHS
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, load_study, parse_workload
+from c3sim.spec.reading.loading import load_hardware, load_study
 
 pytestmark = pytest.mark.turns(5)
 
@@ -102,8 +103,7 @@ def test_windows_and_tasks_agree_on_a_gemm_alone(result: StudyResult) -> None:
         if row.tp == 8 and row.sublayer != "fc1":
             depth = DEPTHS[row.sublayer] * 4256 // 8
             task = {"kind": "gemm", "m": 8192, "n": 4256, "k": depth}
-            work = {"schema": 1, "name": "w", "node": "t3-8", "tasks": {"gemm": task}}
-            alone = simulate(node, parse_workload(work)).end
+            alone = simulate(node, workload_of({"gemm": task}, node="t3-8")).end
             assert row.times_s["gemm"] == pytest.approx(alone, rel=0.15)
 
 

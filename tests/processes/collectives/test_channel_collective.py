@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 from clusters import MS, NODE, changed, run
+from made_workload import workload_of
 
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import parse_workload
 
 S = {"kind": "collective", "size": "96 MB"}
 NODE_PHASE = 96 * 3 / 4 / 30  # ms: 72 MB over 30 GB/s
@@ -88,7 +88,7 @@ def test_a_chunk_is_released_when_its_parts_have_passed_all_phases() -> None:
     """
     gather = {**S, "op": "all_gather", "algorithm": "hierarchical", "pipeline": 4, "chunks": 2}
     tasks = {"t": gather, "then": {"kind": "host", "time": "1 us", "after": ["t.chunk[0]"]}}
-    outcome = simulate(NODE, parse_workload({"schema": 1, "name": "w", "tasks": tasks}))
+    outcome = simulate(NODE, workload_of(tasks))
     assert outcome.task("then").end == pytest.approx(1.701 * MS, rel=1e-5)
 
 
@@ -166,6 +166,6 @@ def test_leaves_of_different_size_are_not_folded() -> None:
     """Three nodes, two to a leaf: the node alone on its leaf has uplinks of its own."""
     uneven = changed(OVER, scale_out__nodes=3)
     gather = {**S, "op": "all_to_all", "algorithm": "direct"}
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": gather}})
+    workload = workload_of({"t": gather})
     assert can_fold(workload, OVER) and not can_fold(workload, uneven)
     assert {gpu for _, gpu in simulate(uneven, workload).times} == set(range(12))

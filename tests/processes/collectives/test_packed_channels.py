@@ -6,11 +6,12 @@ The teaching GPU has 14 compute units; a channel claims half of the LDS and regi
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
@@ -21,8 +22,7 @@ RULES = "collective_libraries.rccl.channels"
 
 def workload(channels: int, **tasks: object) -> Workload:
     reduce = {"kind": "collective", "op": "all_reduce", "size": "64 MiB", "channels": channels}
-    text = {"schema": 1, "name": "w", "tasks": {"reduce": reduce, **tasks}}
-    return parse_workload(text)
+    return workload_of({"reduce": reduce, **tasks})
 
 
 def packed(per_unit: int) -> Node:
@@ -52,7 +52,7 @@ def test_a_kernel_that_needs_whole_units_gets_those_they_leave() -> None:
     hold = {"kind": "hold", "workgroups": 8, "time": "1 ms", "stream": "hold"}
     text = {"reduce": {**reduce, "stream": "reduce"}, "hold": hold}
     streams = {"streams": {"reduce": {}, "hold": {}}}
-    both = parse_workload({"schema": 1, "name": "w", "tasks": text, **streams})
+    both = workload_of(text, **streams)
     one_by_one, in_pairs = (simulate(packed(per_unit), both) for per_unit in (1, 2))
     assert in_pairs.task("hold").end < 1.1e-3 < in_pairs.task("reduce").end
     assert one_by_one.task("hold").end > one_by_one.task("reduce").end
@@ -83,7 +83,7 @@ def test_channels_that_share_a_workgroup_claim_as_much_as_all_of_them() -> None:
 
     def gemm_time(channels: int, per_unit: int) -> float:
         tasks = {"reduce": {**reduce, "channels": channels}, "gemm": gemm}
-        both = parse_workload({"schema": 1, "name": "w", "tasks": tasks})
+        both = workload_of(tasks)
         of_channels = {f"{RULES}.registers": 64, f"{RULES}.channels_per_unit": per_unit}
         node = NODE
         for path, value in {**quick, **room, **of_channels}.items():

@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 US = 1e-6
 MESH = TEACHING.changed(links__topology="full_mesh")
@@ -32,7 +33,7 @@ GATHER = {
 
 def run(task: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Run:
     host = {"submission": "direct", **host}
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
+    workload = workload_of({"t": task}, host=host)
     return simulate(node, workload, trace=True, fold=fold)
 
 
@@ -111,9 +112,7 @@ def test_swaps_move_what_copies_move() -> None:
     energy = {}
     for variant in ("pcpy", "swap"):
         task = {**GATHER, "op": "all_to_all", "variant": variant}
-        workload = parse_workload(
-            {"schema": 1, "name": "w", "tasks": {"t": task}, "host": {"submission": "direct"}}
-        )
+        workload = workload_of({"t": task}, host={"submission": "direct"})
         run = simulate(MESH, workload, trace=True)
         timeline = run.timeline
         gpus = range(1 if run.folded else MESH.gpus)

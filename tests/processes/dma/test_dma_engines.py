@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
 COPY = {"kind": "copy", "bytes": "1 MB"}
 
 
 def run(task: dict[str, Any], node: Node = TEACHING, **host: str) -> Run:
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
+    workload = workload_of({"t": task}, host=host)
     return simulate(node, workload, trace=True)
 
 
@@ -151,9 +151,7 @@ def test_the_first_call_and_calls_that_read_from_a_peer_take_the_host_longer() -
 def two_streams(node: Node, **host: str) -> list[float]:
     """Ends [us] of two streams of two copies each (100 us a copy), on one engine."""
     tasks = {name: {**COPY, "repeat": 2, "stream": name} for name in "ab"}
-    workload = parse_workload(
-        {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True, **host}}
-    )
+    workload = workload_of(tasks, host={"prelaunched": True, **host})
     outcome = simulate(node, workload)
     return [outcome.task(name).end / US for name in "ab"]
 
@@ -183,9 +181,7 @@ def test_copies_within_a_gpu_may_have_an_engine_of_their_own() -> None:
     they share the engine.
     """
     tasks = {"here": {**COPY, "destination": "gpu"}, "there": COPY}
-    workload = parse_workload(
-        {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True}}
-    )
+    workload = workload_of(tasks, host={"prelaunched": True})
     own = with_engines(count=1, local_count=1, local_bandwidth=20e9)
     assert simulate(own, workload).task("here").end == pytest.approx((1 + 50 + 2.5) * US)
     assert simulate(own, workload).task("there").end == pytest.approx((1 + 100 + 2.5) * US)
@@ -199,9 +195,7 @@ def test_pulls_and_pushes_of_all_gpus_share_the_engines() -> None:
     after the other.
     """
     tasks = {way: {**COPY, "gpus": "all", "direction": way} for way in ("push", "pull")}
-    workload = parse_workload(
-        {"schema": 1, "name": "w", "tasks": tasks, "host": {"prelaunched": True}}
-    )
+    workload = workload_of(tasks, host={"prelaunched": True})
     for fold in (True, False):
         assert simulate(with_engines(count=1), workload, fold=fold).end == pytest.approx(
             (1 + 200 + 2.5) * US

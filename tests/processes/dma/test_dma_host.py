@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.host import HostProfile
-from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
 BLOCK = {"kind": "copy", "bytes": "10 kB", "source": "host", "destination": "gpu"}
 
 
 def end(task: dict[str, Any], node: Node, fold: bool | None = None, **host: Any) -> float:
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
+    workload = workload_of({"t": task}, host=host)
     return simulate(node, workload, fold=fold).end / US
 
 

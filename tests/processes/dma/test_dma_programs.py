@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.models.dma import engine_work
@@ -19,10 +20,10 @@ from c3sim.processes.dma.copies import engine_for, host_engine_for
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.task import Command
 from c3sim.spec.workload import Collective
-from c3sim.tasks.engine_collective import collective_program
+from c3sim.tasks.engine_collective import _copies, collective_program
 
 US = 1e-6
 MESH = TEACHING.changed(links__topology="full_mesh")
@@ -40,9 +41,7 @@ def copy(peer: int | str = 1, **fields: Any) -> dict[str, Any]:
 
 def run(*program: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Run:
     task = {"kind": "commands", "program": list(program)}
-    workload = parse_workload(
-        {"schema": 1, "name": "w", "tasks": {"t": task}, "host": {"submission": "direct", **host}}
-    )
+    workload = workload_of({"t": task}, host={"submission": "direct", **host})
     return simulate(node, workload, trace=True, fold=fold)
 
 
@@ -272,9 +271,7 @@ def test_collectives_of_engines_that_reduce(op: str) -> None:
     """
     node = with_engines(reduce_bandwidth=10e9, count=3)
     task = {"kind": "collective", "op": op, "size": "400 kB", "backend": "dma"}
-    workload = parse_workload(
-        {"schema": 1, "name": "w", "tasks": {"t": task}, "host": {"submission": "direct"}}
-    )
+    workload = workload_of({"t": task}, host={"submission": "direct"})
     expected = {
         "reduce_scatter": 3 * 1.0 + 2.5 + 10 + 2.5 + 0.25,
         "all_reduce": 3 * 1.75 + 2.5 + 10 + 2.5 + 1 + 10 + 2.5 + 3 * 0.25,
@@ -295,6 +292,7 @@ def test_commands_that_differ_in_their_places_alone_are_checked_once(
         begin(self, **fields)
 
     monkeypatch.setattr(Command, "__init__", noted)
+    _copies.cache_clear()  # of other tests
     node = load_hardware("mi300x-8").node
     gather = Collective(kind="collective", op="all_gather", size=2.0**20, backend="dma")
     program = collective_program(node, 0, gather)

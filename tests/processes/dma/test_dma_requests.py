@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.errors import DeadlockError
@@ -17,7 +18,6 @@ from c3sim.simulation.folding import can_fold
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.workload import Workload
 
 US = 1e-6
@@ -46,7 +46,7 @@ def node(**update: object) -> Node:
 
 
 def workload(tasks: dict[str, Any], **host: Any) -> Workload:
-    return parse_workload({"schema": 1, "name": "w", "tasks": tasks, "host": host})
+    return workload_of(tasks, host=host)
 
 
 def run(

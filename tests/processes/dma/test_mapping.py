@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 
 @pytest.mark.parametrize(("mapping", "owner"), [("peer", "gpu1"), ("ipc", "gpu0"), (None, "gpu1")])
@@ -14,7 +15,6 @@ def test_the_gpu_that_carries_a_pull(mapping: str | None, owner: str) -> None:
     copy = {"kind": "copy", "bytes": 2**24, "source": "peer", "destination": "gpu"}
     if mapping:
         copy["mapping"] = mapping
-    data = {"schema": 1, "name": "w", "tasks": {"pull": copy}}
-    run = simulate(load_hardware("h200-2").node, parse_workload(data, plain_si=True), trace=True)
+    run = simulate(load_hardware("h200-2").node, workload_of({"pull": copy}), trace=True)
     assert run.timeline is not None
     assert {span.owner for span in run.timeline.spans if span.row.startswith("dma")} == {owner}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.simulation.run import Run
@@ -12,7 +13,7 @@ from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.schedules import expanded
 
 POST = 2e-6
@@ -45,8 +46,7 @@ def sends(posted: str | None, after: str = "k.tiles[50%]", each: int = 1, **more
 
 
 def run(node: Node = NODE, fold: bool | None = None, **tasks: Any) -> Run:
-    document = {"schema": 1, "name": "x", "node": node.name, "tasks": tasks}
-    workload = parse_workload(document)
+    workload = workload_of(tasks, node=node.name)
     check_on_node(workload, node)
     return simulate(node, expanded(workload, node), fold=fold)
 
@@ -134,8 +134,7 @@ def test_copies_and_collectives_may_be_posted_too():
 def test_alone_it_takes_what_its_posts_and_engines_take():
     """Without the kernel (isolated times), from the release on: no host either."""
     tasks = {"k": kernel(1, 2), "s": sends("serial")}
-    document = {"schema": 1, "name": "x", "node": NODE.name, "tasks": tasks}
-    beside, alone = run(**tasks).task("s"), isolated(NODE, parse_workload(document), "s")
+    beside, alone = run(**tasks).task("s"), isolated(NODE, workload_of(tasks, node=NODE.name), "s")
     assert alone.end - alone.ready == pytest.approx(beside.end - beside.ready, abs=1e-9)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
 
 NODE = load_hardware("t3-8").node
@@ -30,7 +31,7 @@ def chain() -> Workload:
         }
         for step in range(2)
     }
-    return parse_workload({"schema": 1, "name": "w", "node": "t3-8", "tasks": tasks})
+    return workload_of(tasks, node="t3-8")
 
 
 def gap(node: Node) -> float:
@@ -61,6 +62,6 @@ def test_memory_that_adds_reads_nothing() -> None:
 
 def test_updates_need_memory_that_adds() -> None:
     gemm = {"kind": "gemm", "m": 1024, "n": 1024, "k": 1024, "updates": True}
-    work = parse_workload({"schema": 1, "name": "w", "tasks": {"gemm": gemm}})
+    work = workload_of({"gemm": gemm})
     with pytest.raises(InputErrors, match=r"set gpu\.hbm\.update_cost"):
         check_on_node(work, load_hardware("mi300x-8").node)

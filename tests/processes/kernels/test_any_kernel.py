@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.tasks.kernel import _queued
 
 US = 1e-6
@@ -20,8 +21,7 @@ OVERHEAD = 3 * US  # 2 us to dispatch a kernel, 1 us until its end is seen
 
 
 def run(tasks: dict[str, Any], host: dict[str, Any] | None = None) -> Run:
-    workload = {"schema": 1, "name": "w", "tasks": tasks, "host": host or {}}
-    return simulate(TEACHING, parse_workload(workload))
+    return simulate(TEACHING, workload_of(tasks, host=host or {}))
 
 
 def kernel(**fields: Any) -> dict[str, Any]:
@@ -75,14 +75,14 @@ def test_many_short_workgroups_give_their_places_back_one_by_one(
     no workgroup is left that has not begun: with the last round.
     """
     node, first = load_hardware("h200-1").node, kernel(read="512 MiB", stream="first")
-    alone = simulate(node, parse_workload({"schema": 1, "name": "w", "tasks": {"t": first}})).end
+    alone = simulate(node, workload_of({"t": first})).end
     tasks = {
         "t": first,
         "sleep": {"kind": "host", "time": alone / 2, "stream": "second"},
         "other": kernel(written="8 MiB", workgroups=320, stream="second"),
     }
     said = {"tasks": tasks, "streams": {"second": {"priority": priority}}}
-    found = simulate(node, parse_workload({"schema": 1, "name": "w", **said}, plain_si=True))
+    found = simulate(node, workload_of(**said))
     begun = (found.task("other").start - found.task("t").start) / (alone - found.task("t").start)
     assert begins - 1 / 32 < begun < begins + 1 / 32
     assert found.task("t").end < 1.2 * alone
@@ -150,9 +150,7 @@ def test_the_host_waits_for_tasks_that_exist() -> None:
 
 def test_a_kernel_does_something() -> None:
     with pytest.raises(InputErrors, match="needs a time above 0, or bytes or FLOP"):
-        check_on_node(
-            parse_workload({"schema": 1, "name": "w", "tasks": {"t": kernel()}}), TEACHING
-        )
+        check_on_node(workload_of({"t": kernel()}), TEACHING)
 
 
 @pytest.mark.parametrize("per_unit", [1, 2, 3, 7])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
 HOLD = {"kind": "hold", "workgroups": 14, "time": "100 us"}  # all units of the teaching GPU
@@ -25,8 +25,11 @@ def with_local_copies(by: str) -> Node:
 
 
 def start_of_copy(node: Node, host: dict[str, Any] | None = None) -> float:
-    data = {"schema": 1, "name": "w", "tasks": {"hold": HOLD, "copy": COPY}, "host": host or {}}
-    return simulate(node, parse_workload(data)).task("copy").start
+    return (
+        simulate(node, workload_of({"hold": HOLD, "copy": COPY}, host=host or {}))
+        .task("copy")
+        .start
+    )
 
 
 def test_an_engine_needs_no_compute_unit() -> None:
@@ -46,8 +49,9 @@ def test_so_does_one_behind_an_event() -> None:
 def test_the_second_of_two_copies_begins_when_the_first_leaves_room() -> None:
     """A copy fills the threads of all units, so that two streams have one behind the other."""
     tasks = {"first": {**COPY, "bytes": "16 MiB"}, "second": {**COPY, "bytes": "16 MiB"}}
-    data = {"schema": 1, "name": "w", "tasks": tasks, "host": {"order": ["first", "second"]}}
-    run = simulate(with_local_copies("kernels"), parse_workload(data))
+    run = simulate(
+        with_local_copies("kernels"), workload_of(tasks, host={"order": ["first", "second"]})
+    )
     assert run.task("second").start >= 0.9 * run.task("first").end
 
 
@@ -55,8 +59,7 @@ def test_a_kernel_that_needs_no_lds_runs_beside_a_hold_that_leaves_waves() -> No
     """A GEMM, which needs LDS, waits for that hold as well."""
     tasks = {"hold": {**HOLD, "waves": 1}, "copy": COPY}
     tasks["gemm"] = {"kind": "gemm", "m": 256, "n": 256, "k": 256}
-    data = {"schema": 1, "name": "w", "tasks": tasks}
-    run = simulate(with_local_copies("kernels"), parse_workload(data))
+    run = simulate(with_local_copies("kernels"), workload_of(tasks))
     assert run.task("copy").start < 10 * US < 100 * US < run.task("gemm").start
 
 
@@ -67,8 +70,7 @@ def test_a_batch_is_for_the_engines() -> None:
 def end_of_gather(by: str, *, beside_hold: bool, out_of_place: bool = True) -> float:
     tasks: dict[str, Any] = {"hold": HOLD} if beside_hold else {}
     tasks["gather"] = {**GATHER, "out_of_place": out_of_place}
-    data = {"schema": 1, "name": "w", "tasks": tasks}
-    return simulate(with_local_copies(by), parse_workload(data)).task("gather").end
+    return simulate(with_local_copies(by), workload_of(tasks)).task("gather").end
 
 
 def test_a_collective_out_of_place_ends_with_its_own_shard() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.errors import InputError, InputErrors
@@ -12,7 +13,7 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Workload
 
 FAULT = 40e-6
@@ -27,7 +28,7 @@ NODE = with_fault(TEACHING, FAULT)
 
 
 def workload(tasks: dict[str, Any]) -> Workload:
-    return parse_workload({"schema": 1, "name": "w", "tasks": tasks})
+    return workload_of(tasks)
 
 
 def run(tasks: dict[str, Any]) -> Run:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 NODE = load_hardware("mi300x-8").node
 MEMORY = NODE.gpu.hbm.bandwidth
@@ -16,8 +17,7 @@ MEMORY = NODE.gpu.hbm.bandwidth
 
 def time(m: int, n: int, k: int, node: Node = NODE, **how: Any) -> float:
     gemm = {"kind": "gemm", "m": m, "n": n, "k": k, **how}
-    document = {"schema": 1, "name": "g", "tasks": {"gemm": gemm}}
-    return simulate(node, parse_workload(document, plain_si=True)).end
+    return simulate(node, workload_of({"gemm": gemm})).end
 
 
 def test_adding_to_c_reads_it_again() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from made_workload import workload_of
 from shapes import TEACHING, gpu_of
 
 from c3sim.models.capacity import Capacity
@@ -69,7 +70,7 @@ def contended(draw: st.DrawFn) -> tuple[Node, Workload]:
             "stream": f"s{i}",
             "after": [f"wait{i}"],
         }
-    return node, parse_workload({"schema": 1, "name": "w", "tasks": tasks, "streams": streams})
+    return node, workload_of(tasks, streams=streams)
 
 
 @pytest.mark.slow
@@ -168,13 +169,7 @@ def test_no_tile_is_lost_or_done_twice_under_a_mask(bits: int) -> None:
         "macro_tile": [256, 256],
         "stream": "s",
     }
-    case = {
-        "schema": 1,
-        "name": "w",
-        "tasks": {"gemm": gemm},
-        "streams": {"s": {"compute_units": bits}},
-    }
-    workload = parse_workload(case)
+    workload = workload_of({"gemm": gemm}, streams={"s": {"compute_units": bits}})
     seen = Tiles()
     simulate(node, workload, observers=[seen])
     tiles = seen.requested["gemm"] / tile_bytes(node.gpu, workload.tasks["gemm"])
@@ -193,17 +188,14 @@ def test_a_newcomer_cuts_the_rounds_ahead_short() -> None:
         "macro_tile": [128, 128],
         "stream": "low",
     }
-    case = {
-        "schema": 1,
-        "name": "w",
-        "tasks": {
+    workload = workload_of(
+        {
             "gemm": gemm,
             "wait": {"kind": "host", "time": "200 us"},
             "late": {"kind": "stream", "bytes": "1 MiB", "stream": "high", "after": ["wait"]},
         },
-        "streams": {"low": {}, "high": {"priority": 1}},
-    }
-    workload = parse_workload(case)
+        streams={"low": {}, "high": {"priority": 1}},
+    )
     outcome = simulate(TEACHING, workload)
     plan = plan_gemm(TEACHING.gpu, workload.tasks["gemm"])
     tile = plan.residents * plan.body + plan.prologue  # s, all residents of a unit in step

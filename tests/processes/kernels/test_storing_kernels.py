@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 
 MI300X = load_hardware("mi300x-8").node
 H200 = load_hardware("h200-2").node
@@ -16,7 +17,7 @@ GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "s
 
 
 def workload(node=MI300X, **tasks):
-    return parse_workload({"schema": 1, "name": "x", "node": node.name, "tasks": tasks})
+    return workload_of(tasks, node=node.name)
 
 
 def stores(**more):

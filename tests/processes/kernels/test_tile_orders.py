@@ -5,6 +5,7 @@ release, and kernels that wait for those of all GPUs. By hand where it says so.
 from __future__ import annotations
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.engine.flow import Flow
 from c3sim.errors import InputError, InputErrors
@@ -29,8 +30,7 @@ OF_FOUR = {**ROUNDS, "workgroups": 64, "k": 64}
 
 
 def run(node: Node, fold: bool | None = None, **tasks: dict[str, object]) -> Run:
-    document = {"schema": 1, "name": "x", "node": node.name, "tasks": tasks}
-    workload = parse_workload(document)
+    workload = workload_of(tasks, node=node.name)
     check_on_node(workload, node)
     return simulate(node, workload, fold=fold)
 
@@ -93,8 +93,7 @@ def test_folded_equals_unfolded(order, node):
 def test_by_owner_is_not_alike_on_every_gpu_and_is_not_folded():
     def folds(order: str) -> bool:
         gemm = {**GEMM, "results": "peers", "order": order}
-        document = {"schema": 1, "name": "x", "node": MESH.name, "tasks": {"g": gemm}}
-        return can_fold(parse_workload(document), MESH)
+        return can_fold(workload_of({"g": gemm}, node=MESH.name), MESH)
 
     assert {order: folds(order) for order in ORDERS} == {
         **dict.fromkeys(ORDERS, True),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pytest
 from clusters import MS, NODE, changed, run
+from made_workload import workload_of
 
 from c3sim.simulation.folding import can_fold
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.workload import Collective
 from c3sim.tasks.network import parts_of
 
@@ -25,7 +26,7 @@ GATHER = {
 
 
 def folds(task: dict[str, object], node=NODE, **host: object) -> bool:
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": {"t": task}, "host": host})
+    workload = workload_of({"t": task}, host=host)
     return can_fold(workload, node)
 
 
@@ -56,9 +57,7 @@ def test_it_writes_to_the_memory_of_the_other_gpu() -> None:
     from c3sim.simulation.simulate import simulate
 
     seen = Seen()
-    simulate(
-        NODE, parse_workload({"schema": 1, "name": "w", "tasks": {"t": COPY}}), observers=[seen]
-    )
+    simulate(NODE, workload_of({"t": COPY}), observers=[seen])
     assert seen.amounts == {
         "gpu0.hbm": 1.0,
         "gpu4.hbm": 1.0,

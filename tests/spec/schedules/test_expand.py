@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.kit.step import pattern
@@ -207,9 +208,8 @@ def test_impossible_splits_are_one_line(
 
 def test_a_schedule_needs_a_pair() -> None:
     alone = {"kind": "gemm", "m": 8, "n": 8, "k": 8}
-    document = {"schema": 1, "name": "x", "tasks": {"gemm": alone}, "schedule": {"pieces": 2}}
     with pytest.raises(InputError, match="got 0 pairs"):
-        expanded(parse_workload(document), NODE)
+        expanded(workload_of({"gemm": alone}, schedule={"pieces": 2}), NODE)
 
 
 @pytest.mark.parametrize("backend", ["dma", "rccl"])

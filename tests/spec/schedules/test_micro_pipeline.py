@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Copy, Gemm, Task, Workload
 
@@ -23,7 +24,7 @@ def pair(op: str, *, backend: str = "dma", **schedule: Any) -> Workload:
     (gemm if feeds else move)["after"] = ["move" if feeds else "gemm"]
     tasks = {"move": move, "gemm": gemm}
     schedule = {"kind": "micro_pipeline", **schedule}
-    return parse_workload({"schema": 1, "name": "pair", "tasks": tasks, "schedule": schedule})
+    return workload_of(tasks, schedule=schedule)
 
 
 def tasks(op: str, ranks: int) -> dict[str, Task]:

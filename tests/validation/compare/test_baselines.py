@@ -2,9 +2,9 @@
 
 import pytest
 from made_records import GATHER, GEMM, pair, record
+from made_workload import workload_of
 
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Workload
 from c3sim.validation.compare.baselines import Baselines, baselines_of, roofline
 
 NODE = load_hardware("mi300x-8").node
@@ -63,8 +63,7 @@ def test_a_sleep_that_nobody_measured_alone_is_left_out():
 
 
 def time(task: dict[str, object], **more: object) -> float | None:
-    one = {"schema": 1, "name": "w", "tasks": {"a": task}, **more}
-    return roofline(NODE, Workload.model_validate(one), "a")
+    return roofline(NODE, workload_of({"a": task}, **more), "a")
 
 
 def test_a_large_gemm_takes_its_flop_at_the_peak_rate():

@@ -1,8 +1,8 @@
 """Differences of records: which are paired, whether the sign is right, how far the ratio is off."""
 
 import pytest
+from made_workload import workload_of
 
-from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.record import Measured, Record
 from c3sim.validation.compare.figures import Figure
 from c3sim.validation.compare.measurements import Measurement
@@ -15,7 +15,7 @@ def figure(
     gather = {"kind": "collective", "op": "all_gather", "size": size, "backend": "rccl"}
     gather |= {"channels": channels} if channels else {}
     name = f"{channels} {size} {list(tasks or ())}"
-    workload = parse_workload({"schema": 1, "name": name, "tasks": tasks or {"gather": gather}})
+    workload = workload_of(tasks or {"gather": gather}, name=name)
 
     def record(wall):
         return Record(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from made_workload import workload_of
 
 from c3sim.spec.reading.loading import load_hardware
-from c3sim.spec.workload import Workload
 from c3sim.validation.compare.trust import derive
 
 NODES = {"mi300x-8": load_hardware("mi300x-8").node}
 
 
 def figure(error: float, metric: str = "wall", held_out: bool = True, **tasks: object):
-    workload = Workload.model_validate({"schema": 1, "name": "w", "tasks": tasks})
+    workload = workload_of(tasks)
     record = SimpleNamespace(node="mi300x-8", workload=workload)
     return SimpleNamespace(record=record, suite="s", metric=metric, error=error, held_out=held_out)
 

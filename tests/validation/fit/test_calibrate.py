@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import pytest
 from made_records import as_measured, pair, record
+from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.experiments.kept import Interrupted, resuming
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import calibrate, groups, shares
@@ -160,7 +161,7 @@ def test_stress_pairs_may_be_fitted_to(kinds, allowed):
         "commands": {"kind": "commands", "program": [{"op": "copy", "bytes": "1 MiB", "peer": 1}]},
     }
     named = {f"t{i}": tasks[kind] for i, kind in enumerate(kinds)}
-    workload = parse_workload({"schema": 1, "name": "w", "tasks": named})
+    workload = workload_of(named)
     record = pair(250, 800, (400, 900), role="calibration").changed(workload=workload)
     if allowed:
         assert usable([record]) == [record]
