@@ -165,9 +165,9 @@ WORK: dict[str, Callable[[int, Path], Work]] = {
 
 
 def exponent(make: Callable[[int, Path], Work], sizes: tuple[int, int], folder: Path) -> float:
-    """Of the steps between the two *sizes*. What is read or worked out once for a process is counted
-    in neither: the larger one is done before. It was in the larger one alone, and what other tests
-    had worked out by then decided.
+    """Of the steps between the two *sizes*. What is worked out once for a process is counted in
+    neither: the larger one is done before. It was in the larger one alone, as far as no other test
+    had worked it out.
     """
     counts = []
     for size in (sizes[1], *sizes):
