@@ -12,7 +12,7 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, Field
 
 from c3sim.spec.base import SchemaOne, Spec
 from c3sim.spec.workload import Workload
@@ -42,12 +42,6 @@ class TaskTime(Spec):
     waited_for_ranks_us: float | None = Field(None, ge=0)
     """wait of a collective, from its start until its channels are there on every rank"""
 
-    @model_serializer(mode="wrap")
-    def _without_waits(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Fields without waits where there are none, as files had before: hashes of fits stay."""
-        waits = ("moving_us", "waited_for_ranks_us")
-        return {k: v for k, v in dump(self).items() if v is not None or k not in waits}
-
 
 class Measured(Spec):
     wall_us: Microseconds | None = None
@@ -62,10 +56,20 @@ class Measured(Spec):
         """True if there is anything to compare a prediction with."""
         return self.wall_us is not None or any((self.tasks, self.isolated, self.lasting))
 
-    @model_serializer(mode="wrap")
-    def _without_lasting(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without *lasting* where there is none, as files had before: hashes of fits stay."""
-        return {k: v for k, v in dump(self).items() if v or k != "lasting"}
+    def text(self) -> str:
+        """JSON, without *lasting* and waits where there are none, as files had before: hashes of
+        fits stay. No serializer of Python does it: pydantic makes its own error of a Ctrl-C there.
+        """
+        waits = ("moving_us", "waited_for_ranks_us")
+        left_out: dict[str, Any] = {
+            "tasks": {
+                name: {each for each in waits if getattr(task, each) is None}
+                for name, task in self.tasks.items()
+            }
+        }
+        return self.model_dump_json(
+            exclude=left_out if self.lasting else left_out | {"lasting": True}
+        )
 
 
 class GpuInfo(Spec):

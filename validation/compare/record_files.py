@@ -116,8 +116,7 @@ _others: dict[Hashable, list[Record]] = {}
 def data_hash(records: Iterable[Record]) -> str:
     """First 16 hex digits of the SHA-256 of conditions and figures, whatever the records' order."""
     lines = sorted(
-        f"{record.id} {record.role} {record.measured.model_dump_json()}"
-        f"{measured_loop(record) or ''}"
+        f"{record.id} {record.role} {record.measured.text()}{measured_loop(record) or ''}"
         for record in records
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
