@@ -375,25 +375,22 @@ def _build(planned: Plan, layers: int, piece: Piece) -> Built:
     if planned.stages > 1 and piece.name in ("whole", "within", "between"):
         hand_on(planned, builder, across=piece.name == "between")
     return Built(
-        workload=Workload(
-            schema_version=1,
-            name=iteration.name,
-            node=iteration.node,
-            tasks=builder.tasks,
-            streams=builder.streams,
-            host=HostThreads(
-                launch="graph",
-                profile=profile,
-                queues=None if planned.layout is None else planned.layout.queues,
-                slowness=iteration.slowness,
-                loop=Loop(iterations=TURNS),
-            ),
-        ),
+        workload=_workload(planned, builder, profile),
         classes=builder.classes,
         host=builder.host,
         turned=builder.turned,
         weights=frozenset(builder.weights),
     )
+
+
+def _workload(planned: Plan, builder: Builder, profile: str | None) -> Workload:
+    """What is built, checked strictly: pydantic then asks nothing that would swallow a Ctrl-C."""
+    queues = None if planned.layout is None else planned.layout.queues
+    slowness, loop = planned.iteration.slowness, Loop(iterations=TURNS)
+    host = HostThreads(launch="graph", profile=profile, queues=queues, slowness=slowness, loop=loop)
+    of_step = {"name": planned.iteration.name, "node": planned.iteration.node, "host": host}
+    tasks = {"tasks": builder.tasks, "streams": builder.streams}
+    return Workload.model_validate({"schema": 1, **of_step, **tasks}, strict=True)
 
 
 def hand_on(planned: Plan, builder: Builder, *, across: bool) -> None:

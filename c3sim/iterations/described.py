@@ -117,15 +117,11 @@ def _few_layers(iteration: Iteration, model: Transformer | Dlrm, node: Node) -> 
     """The model stands in place, so that the description needs no other file."""
     planned = plan(iteration, model, node)
     built = build(planned, min(planned.own_layers, layers_to_run(planned)[1])).workload
-    in_place = DlrmInPlace if isinstance(model, Dlrm) else TransformerInPlace
-    whole = in_place.model_validate(model.model_dump(by_alias=True))
-    return Described(
-        **{
-            name: getattr(built, name) for name in Workload.model_fields if name != "schema_version"
-        },
-        schema_version=1,
-        iteration=iteration.model_copy(update={"model": whole}),
-    )
+    kind = DlrmInPlace if isinstance(model, Dlrm) else TransformerInPlace
+    in_place = kind.model_validate(model.model_dump(by_alias=True))
+    fields = {name: getattr(built, name) for name in Workload.model_fields}
+    whole = {**fields, "iteration": iteration.model_copy(update={"model": in_place})}
+    return Described.model_validate(whole, strict=True)
 
 
 def evaluate(

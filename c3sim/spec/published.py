@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, model_validator
 
-from c3sim.spec.base import Spec
+from c3sim.spec.base import Reading, Spec
 
 Figure = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e12, le=1e12)]
 Ratio = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0, le=1e12)]
@@ -203,5 +203,5 @@ def model_for(kind: object) -> type[Published]:
 
 def check_published(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
     """*value*, as it is. Raises ValidationError where the study's kind cannot compare it."""
-    model_for(info.data.get("kind")).model_validate(value)
+    model_for(info.data.get("kind")).model_validate(value, strict=Reading.of(info) is not None)
     return value

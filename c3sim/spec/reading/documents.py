@@ -198,6 +198,7 @@ class _Tree:
         following = next(self.events)
         if not isinstance(following, yaml.StreamEndEvent):
             raise _Hopeless("a second document begins here; a file holds one", _line(following))
+        next(self.events, None)  # the parser ends here: where it is collected, Ctrl-C is not heard
         return Document(data, Place(self.file, 1), self.places)
 
     def _value(self, event: Any, path: str, depth: int) -> Any:

@@ -288,7 +288,7 @@ def _rebuilt(value: Any, steps: tuple[str, ...], si: Any, path: str) -> Any:
     given = {field: getattr(value, field) for field in value.model_fields_set}
     given[name] = _rebuilt(getattr(value, name), rest, si, path)
     try:
-        return model.model_validate(given)
+        return model.model_validate(given, strict=True)
     except ValidationError as error:
         first = next(mistakes(error, model, Document(plain(given))))
         raise InputError(first.message, path) from None
