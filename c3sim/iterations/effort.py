@@ -1,8 +1,8 @@
 """Cost of one result of a description on this computer, counted over all runs behind it.
 
-Two numbers of layers are run, each of them whole and as its two sides, which together have as many
-events; of a pipeline every part of a stage, for both kinds of micro batches (stages.py); all of it
-once more where an eager host may bind.
+Two numbers of layers are run, each of them whole and as its two sides, which may fold where the
+whole does not; of a pipeline every part of a stage, for both kinds of micro batches (stages.py);
+all of it once more where an eager host may bind.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from c3sim.errors import InputError, InputErrors
 from c3sim.evaluation.effort import RUNS, Effort
 from c3sim.evaluation.effort import effort_of as effort_of_workload
-from c3sim.iterations.build import WHOLE, Piece, Plan, build, plan
+from c3sim.iterations.build import WHOLE, Built, Piece, Plan, build, plan
 from c3sim.iterations.described import changes_of, node_with
 from c3sim.iterations.measured import layers_to_run
-from c3sim.iterations.runs import Change, Numbers
+from c3sim.iterations.runs import Change, Numbers, Side, exchanged, side_of
 from c3sim.iterations.stages import ONCE, PLAIN, Turns
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import FIELDS, Described
@@ -23,7 +23,6 @@ from c3sim.spec.reading.loading import LoadedIteration, with_field, with_model
 from c3sim.spec.reading.mistakes import with_places
 from c3sim.spec.workload import Workload
 
-SIDES = 2  # runs as large as the whole: itself, and both sides together
 ENGINES = "conccl"
 
 
@@ -66,12 +65,23 @@ def effort_of_iteration(planned: Plan, change: Change | None = None) -> Effort:
     seconds = size = 0.0
     for piece, layers in _runs(planned):
         few = layers if change else min(1, layers)
-        built = build(planned, few, piece).workload
-        one = effort_of_workload(change(built) if change else built, planned.node)
+        built = build(planned, few, piece)
+        workload = change(built.workload) if change else built.workload
+        efforts = [effort_of_workload(each, planned.node) for each in _sides(built, workload)]
         times = max(1, layers) / max(1, few)
-        seconds, size = seconds + one.seconds * times, size + one.bytes * times
+        seconds += times * sum(each.seconds for each in efforts) / RUNS
+        size += times * efforts[0].bytes
     turns = 2 if planned.iteration.launch == "eager" else 1
-    return Effort(turns * seconds * SIDES / RUNS, turns * size)
+    return Effort(turns * seconds, turns * size)
+
+
+def _sides(built: Built, workload: Workload) -> list[Workload]:
+    """*workload*, which stands for *built*, and what is run of it alone: a copy has no sides."""
+    names = exchanged(built)
+    if not names or names >= workload.tasks.keys():
+        return [workload]
+    alone: tuple[Side, ...] = ("compute", "communication")
+    return [workload, *(side_of(side, built, workload, called=False) for side in alone)]
 
 
 def _runs(planned: Plan) -> Iterator[tuple[Piece, int]]:

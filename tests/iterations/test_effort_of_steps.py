@@ -40,14 +40,14 @@ def simulated(monkeypatch):
     [
         ({"kind": "fsdp"}, "as_written", 2),
         (MESH, "as_written", 2),
-        (MESH, "conccl", 4),
+        (MESH, "conccl", 3),
         pytest.param({**MESH, "pp": 1, "dp_shard": 4}, "as_written", 2, marks=pytest.mark.long),
     ],
 )
 def test_every_run_behind_a_result_is_counted(parallel, strategy, most, simulated):
     """A pipeline of two stages has six parts: layers, start and end, each for two kinds of micro
-    batches. With engines GPUs are simulated one by one: too many are counted, since the side
-    without collectives still folds, and GPUs have events at the same instants.
+    batches. With engines the side without collectives folds and the whole does not: GPUs are
+    simulated one by one, and too many are counted, since they have events at the same instants.
     """
     loaded = described(**SMALL, parallel=parallel)
     node, workload = described_on(loaded, load_hardware("h200-4").node, {})
