@@ -34,7 +34,7 @@ from c3sim.iterations.runs import (
 )
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
-from c3sim.machine.settling import Settled, Turn
+from c3sim.simulation.run import Settled, Turn
 from c3sim.simulation.runs import turn_before
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration

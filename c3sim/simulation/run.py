@@ -10,6 +10,7 @@ from c3sim.machine.cache_counts import CacheCounts
 from c3sim.machine.machine import Memories
 from c3sim.machine.settling import Settled as Settled
 from c3sim.machine.settling import Sums
+from c3sim.machine.settling import Turn as Turn
 from c3sim.processes.plan import Arrivals
 from c3sim.result import Timeline
 from c3sim.spec.energies import IDLE, Account
