@@ -7,11 +7,12 @@ from pathlib import Path
 import c3sim
 from c3sim.processes.plan import Planned
 from c3sim.simulation import runs
+from c3sim.spec.base import Spec
 from c3sim.spec.task import TaskBase
 
-#: Beside the modules of its own classes: c3sim.spec.task and .workload, c3sim.processes.plan.
+#: Beside the modules of its own classes: c3sim.spec.base, .task, .workload, c3sim.processes.plan.
 MOST = 15
-OWN = {TaskBase.__module__, "c3sim.spec.workload", Planned.__module__}
+OWN = {Spec.__module__, TaskBase.__module__, "c3sim.spec.workload", Planned.__module__}
 
 
 def test_a_gemm_passes_few_modules(tmp_path):
