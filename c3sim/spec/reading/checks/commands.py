@@ -12,6 +12,7 @@ from c3sim.spec.reading.checks.kind import (
     Checks,
     Errors,
     above,
+    below,
     peer_errors,
     posting_errors,
     posting_on_node_errors,
@@ -43,20 +44,19 @@ Place = tuple[object, int]  # engine, by number or by the peer it serves, and qu
 
 
 class CommandsChecks(Checks[Commands]):
-    def alone(self, task: Commands, path: str) -> Errors:
-        yield from posting_errors(task, path)
-        path = join(path, "program")
-        yield from list(_field_errors(task.program, path)) or _poll_errors(task, path)
+    def alone(self, task: Commands) -> Errors:
+        yield from posting_errors(task)
+        yield from list(_field_errors(task.program)) or _poll_errors(task)
 
-    def on_node(self, task: Commands, node: Node, path: str) -> Errors:
+    def on_node(self, task: Commands, node: Node) -> Errors:
         for i, command in enumerate(task.program):
-            yield from _errors_of(command, node, join(path, "program", i))
-        yield from posting_on_node_errors(task, node, path, across=False)
+            yield from below(join("program", i), _errors_of(command, node))
+        yield from posting_on_node_errors(task, node, across=False)
 
 
-def _field_errors(program: Sequence[Command], path: str) -> Errors:
+def _field_errors(program: Sequence[Command]) -> Errors:
     for i, command in enumerate(program):
-        where, op, needs = join(path, i), command.op, _NEEDS[command.op]
+        where, op, needs = join("program", i), command.op, _NEEDS[command.op]
         given = {name for name, value in command if value not in (None, ())}
         for field in needs:
             if field not in given:
@@ -73,13 +73,13 @@ def _field_errors(program: Sequence[Command], path: str) -> Errors:
             yield InputError("a destination is named twice", join(where, "peers"))
 
 
-def _poll_errors(task: Commands, path: str) -> list[InputError]:
+def _poll_errors(task: Commands) -> list[InputError]:
     """Polls of words that no command of the program changes, or not far enough, or too late."""
     program = task.program
     changes = [command for command in program if command.op in ("atomic", "fence")]
     words = sorted({command.on for command in changes if command.on})
     errors = [
-        InputError(unknown("word", command.on, words), f"{join(path, i)}.on")
+        InputError(unknown("word", command.on, words), join("program", i, "on"))
         for i, command in enumerate(program)
         if command.op == "poll" and command.on not in words
     ]
@@ -87,7 +87,7 @@ def _poll_errors(task: Commands, path: str) -> list[InputError]:
         InputError(
             f"polls for {program[i].on!r} >= {program[i].value}, which comes only after it, "
             "if at all; it would wait for ever",
-            join(path, i),
+            join("program", i),
         )
         for i in _stuck(task)
     ]
@@ -134,22 +134,22 @@ def _places(program: Sequence[Command]) -> list[Place]:
     return [(engine, command.queue) for engine, command in zip(engines, program, strict=True)]
 
 
-def _errors_of(command: Command, node: Node, path: str) -> Errors:
+def _errors_of(command: Command, node: Node) -> Errors:
     engines = node.gpu.dma_engines
     if isinstance(command.peer, int):
-        yield from peer_errors(command.peer, node, join(path, "peer"))
+        yield from peer_errors(command.peer, node, "peer")
     for i, peer in enumerate(command.peers):
-        yield from peer_errors(peer, node, join(path, "peers", i))
+        yield from peer_errors(peer, node, join("peers", i))
     if command.engine is not None:
         reason = f", there are {engines.last + 1} engines"
-        yield from above(command.engine, engines.last, reason, join(path, "engine"))
+        yield from above(command.engine, engines.last, reason, "engine")
     reason = f", an engine has {engines.queues} queues"
-    yield from above(command.queue, engines.queues - 1, reason, join(path, "queue"))
+    yield from above(command.queue, engines.queues - 1, reason, "queue")
     most = engines.broadcast_destinations or 1
     if len(command.peers) > most:
         message = f"{len(command.peers)} destinations; must be at most {most} on {node.name}"
-        yield InputError(message, join(path, "peers"))
+        yield InputError(message, "peers")
     if command.op not in engines.commands and command.op != "reduce":
         message = f"the DMA engines of {node.name} have no command {command.op!r}"
-        yield InputError(f"{message}; they have {', '.join(engines.commands)}", join(path, "op"))
-    yield from reduce_errors(command.op == "reduce", node, join(path, "op"))
+        yield InputError(f"{message}; they have {', '.join(engines.commands)}", "op")
+    yield from reduce_errors(command.op == "reduce", node, "op")

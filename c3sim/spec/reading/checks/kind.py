@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.documents import join
 from c3sim.spec.task import EngineTask, TaskBase
 from c3sim.spec.workload import parse_after
 
@@ -16,28 +15,36 @@ Errors = Iterator[InputError]
 
 
 class Checks(Generic[T]):
-    """Checks of a kind of task; one that says nothing has no mistakes of its own."""
+    """Checks of a kind of task; one that says nothing has no mistakes of its own. Paths of mistakes
+    begin at the task.
+    """
 
-    def alone(self, _task: T, _path: str) -> Errors:
+    def alone(self, _task: T) -> Errors:
         """Mistakes among the fields of a task."""
         return iter(())
 
-    def on_node(self, _task: T, _node: Node, _path: str) -> Errors:
+    def on_node(self, _task: T, _node: Node) -> Errors:
         """Mistakes of a task on a node that lacks something it needs."""
         return iter(())
 
 
-def posting_errors(task: EngineTask, path: str) -> Errors:
+def below(path: str, errors: Errors) -> Errors:
+    """*errors* of a part as those of the whole, which has it at *path*."""
+    for error in errors:
+        yield InputError(error.message, f"{path}.{error.path}" if error.path else path)
+
+
+def posting_errors(task: EngineTask) -> Errors:
     """A workgroup posts packets for engines, behind its tiles, and waits for nothing else; or a
     kernel of its own does, in a stream.
     """
     if task.posted is None:
         return
-    where, by = join(path, "posted"), task.carrier
-    if by not in ("dma", "nic"):
-        yield InputError(f"packets are for engines; this task is done by {by}", where)
+    if task.carrier not in ("dma", "nic"):
+        message = f"packets are for engines; this task is done by {task.carrier}"
+        yield InputError(message, "posted")
     if task.repeat > 1:
-        yield InputError(f"a kernel posts once; got repeat: {task.repeat}", where)
+        yield InputError(f"a kernel posts once; got repeat: {task.repeat}", "posted")
     if task.stream is not None:  # a kernel of its own there, which waits for anything
         return
     try:
@@ -49,31 +56,31 @@ def posting_errors(task: EngineTask, path: str) -> Errors:
             "a kernel posts behind a group of its tiles; needs one after: [gemm.tiles[25%]], or a"
             " stream, for a kernel that does nothing else"
         )
-        yield InputError(message, where)
+        yield InputError(message, "posted")
 
 
-def posting_on_node_errors(task: EngineTask, node: Node, path: str, across: bool) -> Errors:
+def posting_on_node_errors(task: EngineTask, node: Node, across: bool) -> Errors:
     """The cost of posting a packet must be known: of NICs where it goes *across* nodes."""
-    where, wide = join(path, "posted"), node.scale_out
+    wide = node.scale_out
     if task.posted is None:
         return
     if across:
         if wide is None or wide.kernel_post_time is None:
             message = f"{node.name} gives no scale_out.kernel_post_time; what a put costs a kernel"
-            yield InputError(message, where)
+            yield InputError(message, "posted")
     elif node.gpu.dma_engines.post_time is None:
         message = f"{node.gpu.name} gives no dma_engines.post_time; needed for kernels that post"
-        yield InputError(message, where)
+        yield InputError(message, "posted")
 
 
-def engines_errors(given: int | None, node: Node, path: str) -> Errors:
+def engines_errors(given: int | None, node: Node) -> Errors:
     """Mistake: *given* are more engines than there are."""
     engines = node.gpu.dma_engines
     queues = engines.queues_for_streams
     if given is not None:
         of = f" of {queues} queues for streams" if queues > 1 else ""
         reason = f", a GPU of {node.name} has {engines.count} engines{of}"
-        yield from above(given, engines.count * queues, reason, join(path, "engines"))
+        yield from above(given, engines.count * queues, reason, "engines")
 
 
 def peer_errors(peer: int, node: Node, path: str) -> Errors:

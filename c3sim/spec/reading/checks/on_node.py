@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.cache_policy import TransferPolicy
 from c3sim.spec.hardware import Node
 from c3sim.spec.masks import parse_cu_mask
+from c3sim.spec.reading.checks.kind import Errors, below
 from c3sim.spec.reading.checks.kinds import CHECKS
 from c3sim.spec.reading.documents import join
 from c3sim.spec.schedules import expanded
@@ -25,9 +24,9 @@ def check_on_node(workload: Workload, node: Node) -> None:
         raise InputErrors(errors)
 
 
-def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
+def _errors(workload: Workload, node: Node) -> Errors:
     for name, task in workload.tasks.items():
-        yield from _task_errors(task, node, join("tasks", name))
+        yield from below(join("tasks", name), _task_errors(task, node))
     if workload.host.prelaunched and "poll" not in node.gpu.dma_engines.commands:
         message = f"the DMA engines of {node.name} have no command that polls; prelaunch needs one"
         yield InputError(message, "host.prelaunched")
@@ -47,39 +46,40 @@ def _errors(workload: Workload, node: Node) -> Iterator[InputError]:
             yield InputError(error.message, join("streams", name, "compute_units"))
 
 
-def _task_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
-    yield from _owner_errors(task, node, path)
-    yield from _size_errors(task, node, path)
-    yield from _cache_errors(task, node, join(path, "cache"))
-    yield from CHECKS[task.kind].on_node(task, node, path)
+def _task_errors(task: Task, node: Node) -> Errors:
+    yield from _owner_errors(task, node)
+    yield from _size_errors(task, node)
+    yield from _cache_errors(task, node)
+    yield from CHECKS[task.kind].on_node(task, node)
 
 
-def _cache_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
+def _cache_errors(task: Task, node: Node) -> Errors:
     """A policy needs a GPU whose policies are known, and levels that it has."""
     policy: TransferPolicy | None = getattr(task, "cache", None)
     if policy is None or policy == type(policy)():
         return
     if node.gpu.cache_policies is None:
-        yield InputError(f"{node.gpu.name} gives no cache_policies; what a policy does there", path)
+        message = f"{node.gpu.name} gives no cache_policies; what a policy does there"
+        yield InputError(message, "cache")
     if policy.memory_side is not None and node.gpu.memory_side_cache is None:
         message = f"{node.gpu.name} has no memory-side cache; its last cache is l2"
-        yield InputError(message, join(path, "memory_side"))
+        yield InputError(message, "cache.memory_side")
 
 
-def _size_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
+def _size_errors(task: Task, node: Node) -> Errors:
     """Mistakes: the operands of one task must fit into the memory of a GPU."""
     size, capacity = task.operand_bytes, node.gpu.hbm.capacity
     if size > capacity:
-        field = next((name for name in ("size", "bytes") if name in type(task).model_fields), None)
-        where = path if field is None else join(path, field)
+        fields = type(task).model_fields
+        where = next((name for name in ("size", "bytes") if name in fields), "")
         needs, has = f"{size / 2**30:.4g} GiB", f"{capacity / 2**30:.4g} GiB"
         yield InputError(f"needs {needs}; a GPU of {node.name} has {has} of memory", where)
 
 
-def _owner_errors(task: Task, node: Node, path: str) -> Iterator[InputError]:
+def _owner_errors(task: Task, node: Node) -> Errors:
     """``gemm.tiles[peer 9]`` where there is none."""
     for i, text in enumerate(task.after):
         peer = parse_after(text).peer if "peer" in text else None
         if peer is not None and peer >= node.gpus:
             message = f"{text!r}: peers are 0 (the GPU itself) to {node.gpus - 1} further round"
-            yield InputError(message, join(path, "after", i))
+            yield InputError(message, join("after", i))

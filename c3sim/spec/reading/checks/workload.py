@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from c3sim.errors import InputError, InputErrors
+from c3sim.spec.reading.checks.kind import Errors, below
 from c3sim.spec.reading.checks.kinds import CHECKS
 from c3sim.spec.reading.documents import join
 from c3sim.spec.words import unknown, unknown_errors
@@ -26,74 +27,70 @@ def check_workload(workload: Workload) -> None:
         raise InputErrors(errors)
 
 
-def _errors(workload: Workload) -> Iterator[InputError]:
+def _errors(workload: Workload) -> Errors:
     for name, task in workload.tasks.items():
-        path = join("tasks", name)
-        if not _NAME.fullmatch(name):
-            message = f"name {name!r}; must be a letter, then letters, digits, - and _"
-            yield InputError(message, path)
-        for role, buffers in (("reads", task.reads), ("writes", task.writes)):
-            yield from _unknown_names(buffers, "buffer", workload.buffers, join(path, role))
-        yield from _unknown_names(
-            task.launch_after, "task", workload.tasks, join(path, "launch_after")
-        )
-        for i, text in enumerate(task.after):
-            yield from _after_errors(text, workload, task, name, join(path, "after", i))
-        yield from _awaits_errors(task, workload, path)
-        yield from CHECKS[task.kind].alone(task, path)
+        yield from below(join("tasks", name), _task_errors(task, name, workload))
     yield from _order_errors(workload)
     yield from _stream_errors(workload)
 
 
-def _unknown_names(
-    given: Iterable[str], what: str, allowed: Collection[str], path: str
-) -> Iterator[InputError]:
+def _task_errors(task: Task, name: str, workload: Workload) -> Errors:
+    if not _NAME.fullmatch(name):
+        yield InputError(f"name {name!r}; must be a letter, then letters, digits, - and _")
+    for role, buffers in (("reads", task.reads), ("writes", task.writes)):
+        yield from _unknown_names(buffers, "buffer", workload.buffers, role)
+    yield from _unknown_names(task.launch_after, "task", workload.tasks, "launch_after")
+    for i, text in enumerate(task.after):
+        yield from below(join("after", i), _after_errors(text, workload, task, name))
+    yield from _awaits_errors(task, workload)
+    yield from CHECKS[task.kind].alone(task)
+
+
+def _unknown_names(given: Iterable[str], what: str, allowed: Collection[str], path: str) -> Errors:
     for i, name in enumerate(given):
         yield from unknown_errors(what, name, allowed, join(path, i))
 
 
-def _after_errors(
-    text: str, workload: Workload, waiting: Task, name: str, path: str
-) -> Iterator[InputError]:
+def _after_errors(text: str, workload: Workload, waiting: Task, name: str) -> Errors:
     """The first mistake in *text*, an ``after`` of the task *waiting*, called *name*."""
     try:
         after = parse_after(text)
     except InputError as error:
-        yield InputError(error.message, path)
+        yield InputError(error.message)
         return
     task = workload.tasks.get(after.task)
     if task is None:
-        yield InputError(unknown("task", after.task, workload.tasks), path)
+        yield InputError(unknown("task", after.task, workload.tasks))
     elif task.of_first_gpu and not waiting.of_first_gpu:
         message = (
             f"{text!r} is a task of the first GPU only, and {name!r} one of all;"
             " needs gpus: all there, or gpus: first here"
         )
-        yield InputError(message, path)
+        yield InputError(message)
     elif after.tiles is not None and not task.tiled:
         message = f"a {task.kind} task has no tiles; only gemm, kernel and stores tasks have"
-        yield InputError(f"{text!r}: {message}", path)
+        yield InputError(f"{text!r}: {message}")
     elif after.peer is not None and not task.owned:
         message = f"tiles of a {task.kind} task belong to nobody; those of gemm and kernel tasks do"
-        yield InputError(f"{text!r}: {message}", path)
+        yield InputError(f"{text!r}: {message}")
     elif after.chunk is not None and not task.released:
         message = f"a {task.kind} task has no chunks; only collective tasks have"
-        yield InputError(f"{text!r}: {message}", path)
+        yield InputError(f"{text!r}: {message}")
     elif after.chunk is not None and after.chunk >= task.released:
         message = f"there is no such chunk; {after.task!r} has chunks 0 to {task.released - 1}"
-        yield InputError(f"{text!r}: {message}", path)
+        yield InputError(f"{text!r}: {message}")
 
 
-def _awaits_errors(task: Task, workload: Workload, path: str) -> Iterator[InputError]:
-    yield from _unknown_names(task.awaited, "task", workload.tasks, join(path, "awaits"))
+def _awaits_errors(task: Task, workload: Workload) -> Errors:
+    yield from _unknown_names(task.awaited, "task", workload.tasks, "awaits")
     for i, name in enumerate(task.awaited):
         other = workload.tasks.get(name)
         if other is not None and not other.tiled:
             message = f"a {other.kind} task has no tiles; only gemm, kernel and stores tasks have"
-            yield InputError(f"{name!r}: {message}", join(path, "awaits", i))
+            yield InputError(f"{name!r}: {message}", join("awaits", i))
 
 
-def _order_errors(workload: Workload) -> Iterator[InputError]:
+def _order_errors(workload: Workload) -> Errors:
     order, path = Counter(workload.host.order), "host.order"
     yield from _unknown_names(workload.host.order, "task", workload.tasks, path)
     for name in sorted([name for name, times in order.items() if times > 1]):
@@ -103,7 +100,7 @@ def _order_errors(workload: Workload) -> Iterator[InputError]:
             yield InputError(f"task {name!r} is left out; the order names every task", path)
 
 
-def _stream_errors(workload: Workload) -> Iterator[InputError]:
+def _stream_errors(workload: Workload) -> Errors:
     """A stream that no task uses is a misspelt one: its priority or mask would do nothing."""
     used = sorted({task.stream for task in workload.tasks.values() if task.stream is not None})
     for name in workload.streams:
