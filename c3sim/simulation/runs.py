@@ -25,6 +25,7 @@ from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
 from c3sim.models.latest import for_latest
 from c3sim.processes.plan import hosts_call
 from c3sim.simulation.keeping import found_or_made
+from c3sim.simulation.later import waiting
 from c3sim.simulation.reads import Shape, watched
 from c3sim.simulation.run import Run, TaskRun
 from c3sim.simulation.simulate import (
@@ -189,8 +190,12 @@ def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node],
             # the node too: its number is not given to another one
             _by_node[place] = node, simulated(node)
         return _by_node[place][1]
-    known, found = _runs.get(key), _known(key, node)
-    if found is None:
+    found = _known(key, node)
+    if found is not None:
+        return found
+
+    def make() -> tuple[Run, Shape]:
+        known = _runs.get(key)
 
         def seen() -> tuple[Run, Shape]:
             seen, reads = watched(node, *known.shapes[-1:] if known is not None else ())
@@ -198,10 +203,16 @@ def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node],
                 seen, reads.whole = node, True
             return simulated(seen), reads.shape()
 
-        asked = ("with what it read", sorted(key[1]), *key[2:])
-        found, shape = found_or_made(node, workload, asked, seen)
-        _remember(key, shape, node, found)
-    return found
+        return found_or_made(node, workload, ("with what it read", sorted(key[1]), *key[2:]), seen)
+
+    def take(made: tuple[Run, Shape]) -> Run:
+        _remember(key, made[1], node, made[0])
+        return made[0]
+
+    later = waiting()
+    if later is None:
+        return take(make())
+    return later.ask((id(node), key), len(workload.tasks), make, take)
 
 
 def _known(key: _Key, node: Node) -> Run | None:
@@ -320,17 +331,30 @@ def forget() -> None:
 
 def isolated(node: Node, workload: Workload, task: str) -> TaskRun:
     """*task* alone, on its slowest GPU; equal tasks share the run."""
-    own = _alone_as_any(workload, task)
-    return run_once(node, own, energy=False).task(ALONE)
+    return run_alone(node, workload, task).task(ALONE)
+
+
+def run_alone(node: Node, workload: Workload, task: str) -> Run:
+    """The run of :func:`isolated`, in which *task* is called ALONE."""
+    return run_once(node, _alone_as_any(workload, task), energy=False)
 
 
 def each_isolated(
     node: Node, workload: Workload, tasks: Iterable[str] | None = None
 ) -> dict[str, TaskRun]:
-    """Each of *tasks* alone, left out: of all; those of one stream that differ in their waits for
-    others alone are looked up once.
+    """Each of *tasks* alone, left out: of all."""
+    runs = each_alone(node, workload, tasks)
+    ends = {id(run): run.task(ALONE) for run in runs.values()}
+    return {name: ends[id(run)] for name, run in runs.items()}
+
+
+def each_alone(
+    node: Node, workload: Workload, tasks: Iterable[str] | None = None
+) -> dict[str, Run]:
+    """The runs of :func:`each_isolated`: tasks of one stream that differ in their waits for others
+    alone are looked up once.
     """
-    known: dict[Hashable, TaskRun] = {}
+    known: dict[Hashable, Run] = {}
     found = {}
     for name in workload.tasks if tasks is None else tasks:
         task = workload.tasks[name]
@@ -341,7 +365,7 @@ def each_isolated(
         except TypeError:  # a field is a mapping or a list
             same, key = None, (kind, name)
         if same is None:
-            same = known[key] = isolated(node, workload, name)
+            same = known[key] = run_alone(node, workload, name)
         found[name] = same
     return found
 

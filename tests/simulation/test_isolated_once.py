@@ -70,13 +70,13 @@ def test_tasks_that_differ_in_their_waits_alone_are_looked_up_once(
         workload_of(tasks, node="teaching-4", streams=streams),
     )
     one_by_one = {name: runs.isolated(node, workload, name) for name in tasks}
-    asked, isolated = [], runs.isolated
+    asked, run_alone = [], runs.run_alone
 
     def counted(node: Node, workload: Any, name: str) -> Any:
         asked.append(name)
-        return isolated(node, workload, name)
+        return run_alone(node, workload, name)
 
-    monkeypatch.setattr(runs, "isolated", counted)
+    monkeypatch.setattr(runs, "run_alone", counted)
     assert runs.each_isolated(node, workload) == one_by_one
     assert asked == ["first", "masked", "longer", "copy"]
     assert len({run.end for run in one_by_one.values()}) == 4
