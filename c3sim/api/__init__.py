@@ -139,28 +139,33 @@ def compare(
     strategies: Sequence[str] | str = "all",
     set: Settings | None = None,
     progress: Progress | None = None,
+    jobs: int | None = 1,
 ) -> Comparison:
     """The workload under several strategies; ``all``: those that can apply to it. *progress* hears
-    of each.
+    of each, of an iteration of each run; *jobs*: processes for these, None: as many as cores.
     """
     model, target, notes = _prepared(workload, node, set)
-    written = _evaluate(model, target, "as_written") if isinstance(model, Described) else None
     names = strategies.split(",") if isinstance(strategies, str) else strategies
-    results, left_out = [], dict[str, str]()
-    asked = [*STRATEGIES] if strategies == "all" else [name.strip() for name in names]
-    for number, name in enumerate(asked):
-        if progress is not None:
-            progress("strategies", number, len(asked))
-        try:
-            with _file_of_units(model.node if node is None else node):
-                same = written is not None and name == written.strategy
-                result = written if same and written else _evaluate(model, target, name)
-        except (InputError, InputErrors) as error:
-            if strategies != "all":
-                raise
-            left_out[name] = str(error)
-            continue
-        results.append(result if written is None else _measured_by(written, result))
+    must = strategies != "all"
+    asked = [name.strip() for name in names] if must else [*STRATEGIES]
+    with _file_of_units(model.node if node is None else node):
+        if isinstance(model, Described):
+            from c3sim.experiments.copying import together_by
+            from c3sim.iterations.compared import of_strategies
+
+            together = together_by(jobs, progress)
+            results, left_out = of_strategies(model, target, asked, together, must=must)
+        else:
+            results, left_out = [], {}
+            for number, name in enumerate(asked):
+                if progress is not None:
+                    progress("strategies", number, len(asked))
+                try:
+                    results.append(evaluate_run(model, target, name))
+                except (InputError, InputErrors) as error:
+                    if must:
+                        raise
+                    left_out[name] = str(error)
     every = (_noted(result, notes, model, target) for result in results)
     return Comparison(every, left_out)
 
@@ -172,22 +177,6 @@ def _evaluate(model: Workload, target: Node, strategy: str, *, trace: bool = Fal
     from c3sim.iterations.described import evaluate
 
     return evaluate(model, target, strategy, trace=trace)
-
-
-def _measured_by(written: Result, result: Result) -> Result:
-    """*result* of an iteration with the ideal of the iteration as *written*, without single tasks,
-    as there are many.
-    """
-    speedup, most = written.serial_s / result.wall_s, written.ideal_speedup - 1
-    return replace(
-        result,
-        tasks={},
-        serial_s=written.serial_s,
-        ideal_speedup=written.ideal_speedup,
-        speedup=speedup,
-        fraction_of_ideal=(speedup - 1) / most if written.fraction_of_ideal is not None else None,
-        overlap=replace(result.overlap, own_fraction=result.fraction_of_ideal),
-    )
 
 
 def explain(

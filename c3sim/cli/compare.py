@@ -10,7 +10,7 @@ from c3sim.cli import complete
 from c3sim.cli.against import Against, Given, compared_by_strategy, other_of
 from c3sim.cli.consent import Yes, agree_to_iteration, agree_to_run, agreeing
 from c3sim.cli.emit import emit_json
-from c3sim.cli.options import Json, NodeName, Settings, WorkloadName, settings
+from c3sim.cli.options import Jobs, Json, NodeName, Settings, WorkloadName, settings
 
 if TYPE_CHECKING:
     from c3sim.evaluation.comparison import Comparison
@@ -33,6 +33,7 @@ def compare(
     node: NodeName = None,
     set_: Settings = None,
     against: Against = None,
+    jobs: Jobs = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -57,7 +58,9 @@ def compare(
     else:
         agree_to_run(agree, *prepare(workload, node, changes), runs)
     with progress() as tell:
-        results = run_all(workload, node=node, strategies=strategies, set=changes, progress=tell)
+        results = run_all(
+            workload, node=node, strategies=strategies, set=changes, progress=tell, jobs=jobs
+        )
     found = None
     if against:
         given = Given(workload=workload, node=node, strategy="as_written", settings=changes)

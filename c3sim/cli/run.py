@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -14,6 +17,7 @@ from c3sim.cli.measured import Measured, calibrate
 from c3sim.cli.measured import band as band_of_what_if
 from c3sim.cli.options import (
     MOST_TRIALS,
+    Jobs,
     Json,
     NodeName,
     Settings,
@@ -25,9 +29,11 @@ from c3sim.cli.pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from c3sim.evaluation.differences import Differences
     from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.limiter import Limit
     from c3sim.experiments.bands import Band
     from c3sim.iterations.result import IterationResult
     from c3sim.result import Result
@@ -70,6 +76,7 @@ def run(
     ] = False,
     against: Against = None,
     measured: Measured = None,
+    jobs: Jobs = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -91,6 +98,7 @@ def run(
     changes, agree = settings(set_), agreeing(yes)
     _check_files(trace, plot)
     from c3sim.api import prepare
+    from c3sim.experiments.copying import together_by
     from c3sim.spec.reading.loading import is_iteration
 
     if is_iteration(workload):
@@ -100,7 +108,9 @@ def run(
     given = Given(workload=workload, node=node, strategy=strategy, settings=changes)
     if measured:
         given = replace(given, calibrated=calibrate(given, measured))
-    result = _simulated(given, trace=bool(trace or plot))
+    together = partial(together_by, jobs) if is_iteration(workload) else nullcontext
+    with together():
+        result = _simulated(given, trace=bool(trace or plot))
     if trace and trace.endswith(CHAKRA):
         _export(given, trace)
     elif trace and result.trace is not None:
@@ -110,7 +120,7 @@ def run(
         say(f"wrote {trace}; open it at https://ui.perfetto.dev")
     if plot:
         _draw(result, plot)
-    answers = Answers(given, result)
+    answers = Answers(given, result, together)
     if uncertainty and given.calibrated:
         answers.near = band_of_what_if(given.calibrated, given)
     elif uncertainty:
@@ -119,7 +129,7 @@ def run(
         before, saved = other_of(given, against)
         answers.differences = compared(before, given, saved, result.to_dict(), agree)
     if as_json:
-        more = {"limit": _limit(given, result)} if limits else {}
+        more = {"limit": _limit(answers)} if limits else {}
         emit_json(answers.to_dict() | more)
     else:
         _show(answers)
@@ -127,10 +137,13 @@ def run(
 
 @dataclass
 class Answers:
-    """The *result* of what was *given*, and answers to the questions that were asked of it."""
+    """The *result* of what was *given*, and answers to the questions that were asked of it. Runs
+    within *together* go side by side.
+    """
 
     given: Given
     result: Result | IterationResult
+    together: Callable[[], AbstractContextManager[None]]
     band: Band | None = None
     near: tuple[dict[str, float], int] | None = None
     differences: Differences | None = None
@@ -183,7 +196,7 @@ def _show(answers: Answers) -> None:
     """Print the tables, and the line that says what binds the wall time."""
     from c3sim.cli.progress import working
     from c3sim.experiments.outputs import read_output
-    from c3sim.iterations.limits import limit_line, limit_of_run
+    from c3sim.iterations.limits import limit_line
     from c3sim.iterations.result import IterationResult
     from c3sim.kit.layout import show
     from c3sim.output.tables.run import iteration_table, run_table
@@ -200,9 +213,9 @@ def _show(answers: Answers) -> None:
         from c3sim.output.tables.differences import differences_table
 
         show(differences_table(answers.differences))
-    side = side_of(given)
+    sys.stdout.flush()  # to be read meanwhile
     with working("what binds"):
-        limit = limit_of_run(side.workload, side.node.node, given.strategy, result.wall_s)
+        limit = _found_limit(answers)
     show(limit_line(limit))
     if answers.band:
         from c3sim.output.tables.sensitivity import band_table
@@ -211,14 +224,20 @@ def _show(answers: Answers) -> None:
         show(band_table(band, {name: read_output(result, name) for name in band.outputs}))
 
 
-def _limit(given: Given, result: Result | IterationResult) -> Mapping[str, object]:
-    """The limit of the wall time of *result*, as plain data."""
+def _limit(answers: Answers) -> Mapping[str, object]:
+    """The limit of the wall time, as plain data."""
     from c3sim.evaluation.limiter import Limit
+
+    found = _found_limit(answers)
+    return found.to_dict() if isinstance(found, Limit) else found
+
+
+def _found_limit(answers: Answers) -> Limit | dict[str, float]:
     from c3sim.iterations.limits import limit_of_run
 
-    side = side_of(given)
-    found = limit_of_run(side.workload, side.node.node, given.strategy, result.wall_s)
-    return found.to_dict() if isinstance(found, Limit) else found
+    given, side = answers.given, side_of(answers.given)
+    with answers.together():
+        return limit_of_run(side.workload, side.node.node, given.strategy, answers.result.wall_s)
 
 
 def _draw(result: Result, path: str) -> None:

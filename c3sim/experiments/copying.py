@@ -8,16 +8,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pickle import PicklingError
 from typing import Any, TypeVar, cast
 
 from c3sim.errors import C3simError, WorkerError
-from c3sim.evaluation.shares import Each
+from c3sim.evaluation.shares import Each, Progress
 from c3sim.experiments.kept import for_another, goes_on
 from c3sim.experiments.starting import begin, interrupts_wait
+from c3sim.simulation.later import side_by_side
 
 Output = TypeVar("Output")
 _WORD, _WORDS = 4, 2**13  # bytes of a number, and numbers that any pipe has room for
@@ -59,6 +61,14 @@ def copies(jobs: int | None = None) -> Each:
                 yield found.pop(number)
 
     return each
+
+
+def together_by(jobs: int | None, progress: Progress | None = None) -> AbstractContextManager[None]:
+    """Within it runs of a step wait for each other, and go side by side in so many processes;
+    *progress* hears of them.
+    """
+    each = map if jobs == 1 else copies(jobs)
+    return side_by_side(each, partial(progress, "runs") if progress else None)
 
 
 def with_copies(

@@ -20,9 +20,10 @@ from c3sim.evaluation.strategies.table import (
     STRATEGIES,
     best_candidate,
     best_workload,
+    candidates_of,
     strategy_name,
 )
-from c3sim.iterations.build import build, plan
+from c3sim.iterations.build import Plan, build, plan
 from c3sim.iterations.measure import result_of, step_of
 from c3sim.iterations.measured import InTurns, Known, Measured, layers_to_run, measure
 from c3sim.iterations.result import StepTimes
@@ -138,12 +139,18 @@ def evaluate(
     *wall_only*: nothing but ``wall_s`` of it is asked for, which takes a third of the runs.
     """
     if isinstance(workload, Described):
-        name = strategy_name(strategy)
-        measured = _measured(
-            workload, node, name, trace=trace, sides="none" if wall_only else "run"
-        )
-        return result_of(measured, name)
+        sides: Sides = "none" if wall_only else "run"
+        return asked(workload, node, strategy, trace=trace, sides=sides)()
     return evaluate_run(workload, node, strategy, trace=trace, noted=noted, stretched=stretched)
+
+
+def asked(
+    workload: Described, node: Node, strategy: str, *, trace: bool = False, sides: Sides = "run"
+) -> Callable[[], Result]:
+    """What gives the result of an iteration, whose runs have been asked for. Raises InputErrors."""
+    name = strategy_name(strategy)
+    measured = _measured(workload, node, name, trace=trace, sides=sides)
+    return lambda: result_of(measured, name)
 
 
 def written_out(workload: Workload, node: Node, strategy: str) -> Workload:
@@ -277,22 +284,31 @@ def _figures(numbers: Numbers) -> dict[str, float]:
 def figures_on(
     workload: Described, node: Node, strategy: str, *, wall_only: bool = False
 ) -> Callable[[Node], dict[str, float]]:
-    """Function that gives seconds of its wall time, of exposed communication, and of each operator
-    class on a node like *node* that has other rates; *wall_only*: only the first is right.
+    """Function that gives what :func:`asked_on` asks for."""
+    ask = asked_on(workload, node, strategy, wall_only=wall_only)
+    return lambda on: ask(on)()
+
+
+def asked_on(
+    workload: Described, node: Node, strategy: str, *, wall_only: bool = False
+) -> Callable[[Node], Callable[[], dict[str, float]]]:
+    """Function that asks for runs on a node like *node* that has other rates, and gives what gives
+    seconds of its wall time, of exposed communication, and of each operator class there;
+    *wall_only*: only the first is right.
 
     What computation alone leaves idle there is that on *node*: latencies, which rates do not move.
     """
     sides: Sides = "none" if wall_only else "idle"
     own = _measured(workload, node if wall_only else _chosen_on(node), strategy, sides=sides)
 
-    def figures(on: Node) -> dict[str, float]:
-        if on is node:
-            return _figures(own.numbers)
-        on = on if wall_only else _chosen_on(on)
-        there = _measured(workload, on, strategy, sides=sides, known=own.known)
-        return _figures(there.numbers)
+    def ask(on: Node) -> Callable[[], dict[str, float]]:
+        there = own
+        if on is not node:
+            on = on if wall_only else _chosen_on(on)
+            there = _measured(workload, on, strategy, sides=sides, known=own.known)
+        return lambda: _figures(there.numbers)
 
-    return figures
+    return ask
 
 
 def _chosen_on(node: Node) -> Node:
@@ -304,6 +320,47 @@ def _chosen_on(node: Node) -> Node:
 
 def changes_of(workload: Described, node: Node, strategy: str) -> Change:
     """Function that applies its settings and *strategy* to every workload simulated for it."""
+    planned, written = _planned(workload, node)
+
+    @cache
+    def chosen() -> str:
+        """*strategy* with its number, or that which ``auto`` chooses: the best one of a few layers
+        is that of all runs.
+        """
+        auto = strategy == "auto" and not planned.in_turns  # parts choose their own
+        if not auto and not (strategy in STRATEGIES and STRATEGIES[strategy].numbered):
+            return strategy
+        few = written(_fewest(planned))
+        if auto:
+            (candidate,) = candidates_of(strategy, few, node)
+            return str(candidate.detail["chosen"])
+        return best_candidate(strategy, few, node).candidate.name
+
+    def change(built: Workload) -> Workload:
+        built = written(built)
+        if strategy == "as_written" or (planned.in_turns and not collectives(built)):
+            return built  # a part without collectives, as the copy to the next stage
+        if planned.in_turns and strategy.startswith("conccl") and not movable(built, node):
+            return baseline(built, node)  # what engines can carry is in another part
+        return best_workload(chosen(), built, node)
+
+    return change
+
+
+def few_layers(workload: Described, node: Node) -> Workload | None:
+    """Layers by which a strategy chooses for all, with its settings; None: it chooses for each of
+    its parts.
+    """
+    planned, written = _planned(workload, node)
+    return None if planned.in_turns else written(_fewest(planned))
+
+
+def _fewest(planned: Plan) -> Workload:
+    return build(planned, min(planned.own_layers, layers_to_run(planned)[0])).workload
+
+
+def _planned(workload: Described, node: Node) -> tuple[Plan, Change]:
+    """What *node* runs of it, and the function that applies its settings."""
     loaded = with_model(workload.iteration)
     planned = plan(loaded.iteration, loaded.model, node)
 
@@ -316,23 +373,7 @@ def changes_of(workload: Described, node: Node, strategy: str) -> Change:
                     raise
         return taking(built, workload.takes)
 
-    @cache
-    def chosen() -> str:
-        """*strategy* with its number: the best one of a few layers is that of all runs."""
-        if strategy not in STRATEGIES or not STRATEGIES[strategy].numbered:
-            return strategy
-        few = build(planned, min(planned.own_layers, layers_to_run(planned)[0])).workload
-        return best_candidate(strategy, written(few), node).candidate.name
-
-    def change(built: Workload) -> Workload:
-        built = written(built)
-        if strategy == "as_written" or (planned.in_turns and not collectives(built)):
-            return built  # a part without collectives, as the copy to the next stage
-        if planned.in_turns and strategy.startswith("conccl") and not movable(built, node):
-            return baseline(built, node)  # what engines can carry is in another part
-        return best_workload(chosen(), built, node)
-
-    return change
+    return planned, written
 
 
 def taking(built: Workload, takes: Mapping[str, float]) -> Workload:

@@ -9,7 +9,7 @@ from c3sim.evaluation.explanation import figures_of_run
 from c3sim.evaluation.limiter import LEAST, STEP, Limit, Of, better, followed, limits
 from c3sim.evaluation.shares import Each, Progress
 from c3sim.evaluation.strategies.table import best_workload, strategy_name
-from c3sim.iterations.described import figures_on
+from c3sim.iterations.described import asked_on, figures_on
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described
@@ -72,12 +72,16 @@ def limit_of_run(
         run = best_workload(strategy_name(strategy), workload, node)
         found = limits(lambda on: {WALL: run_once(on, run, energy=False).end}, node, {WALL})
         return found[WALL]
-    times = _times(workload, node, strategy, wall_only=True)
-    shares = {}
+    moved = {}
     for part, paths in PARTS.items():
         there = [path for path in paths if node.scale_out or not path.startswith("scale_out")]
-        shares[part] = followed(wall, times(better(node, there, STEP))[WALL])
-    return shares
+        moved[part] = better(node, there, STEP)
+    if isinstance(workload, Described):
+        ask = asked_on(workload, node, strategy_name(strategy), wall_only=True)
+        asked = {part: ask(on) for part, on in moved.items()}
+        return {part: followed(wall, there()[WALL]) for part, there in asked.items()}
+    times = _times(workload, node, strategy)
+    return {part: followed(wall, times(on)[WALL]) for part, on in moved.items()}
 
 
 def limit_line(found: Limit | dict[str, float]) -> str:
@@ -89,13 +93,11 @@ def limit_line(found: Limit | dict[str, float]) -> str:
     return f"{said} ('c3sim explain' names the number that binds)"
 
 
-def _times(workload: Workload, node: Node, strategy: str, *, wall_only: bool = False) -> Of:
-    """Times by name of *workload* on any node, as *strategy* has it on *node*; *wall_only*: no
-    other is asked for.
-    """
+def _times(workload: Workload, node: Node, strategy: str) -> Of:
+    """Times by name of *workload* on any node, as *strategy* has it on *node*."""
     name = strategy_name(strategy)
     if isinstance(workload, Described):
-        return figures_on(workload, node, name, wall_only=wall_only)
+        return figures_on(workload, node, name)
     run = best_workload(name, workload, node)
 
     def times(on: Node) -> dict[str, float]:

@@ -181,11 +181,14 @@ class _Choice:
 
 def _alone(workload: Workload, node: Node, name: str) -> dict[Variant, TaskRun]:
     """The collective *name* alone, as each variant."""
+    ways = as_variants(workload, node, name).items()
+    return {variant: isolated(node, way, name) for variant, way in ways}
+
+
+def as_variants(workload: Workload, node: Node, name: str) -> dict[Variant, Workload]:
+    """The collective *name* by itself, as each variant."""
     only, task = without_others(workload, name), collective_of(workload, name)
-    return {
-        variant: isolated(node, with_variants(only, {name: variant}), name)
-        for variant in variants(node, task.op)
-    }
+    return {v: with_variants(only, {name: v}) for v in variants(node, task.op)}
 
 
 def _moved_time(node: Node, task: Collective, variant: Variant) -> float:

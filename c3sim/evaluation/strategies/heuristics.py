@@ -56,16 +56,19 @@ def recommend(base: Workload, node: Node, counts: Sequence[int]) -> Recommendati
         return least_of(chains, each_isolated(node, workload))
 
     estimates = {"sp": _prioritised(base, node, least(base))}
-    for count in counts:
-        estimates[f"rp:{count}"] = least(reserved(base, node, count))
+    estimates |= {name: least(way) for name, way in others(base, node, counts).items()}
+    return Recommendation(min(estimates, key=lambda name: estimates[name]), estimates)
+
+
+def others(base: Workload, node: Node, counts: Sequence[int]) -> dict[str, Workload]:
+    """*base* under each of the strategies but ``sp``, by name, whose tasks are run alone."""
+    ways = {f"rp:{count}": reserved(base, node, count) for count in counts}
     try:
         moved = on_dma(base, node)
     except InputError:
-        pass  # the collective reduces: not for DMA engines
-    else:
-        estimates["conccl"] = least(moved)
-        estimates["conccl_rp"] = least(withheld(moved, node, memory_bound_streams(moved, node)))
-    return Recommendation(min(estimates, key=lambda name: estimates[name]), estimates)
+        return ways  # the collective reduces: not for DMA engines
+    withholding = withheld(moved, node, memory_bound_streams(moved, node))
+    return ways | {"conccl": moved, "conccl_rp": withholding}
 
 
 def sp_estimate(first: float, second: float, slowdown: float) -> float:

@@ -26,21 +26,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.evaluation.strategies.dma_variants import recommended_variants, with_variants
-from c3sim.evaluation.strategies.heuristics import recommend
+from c3sim.evaluation.strategies.dma_variants import (
+    as_variants,
+    recommended_variants,
+    with_variants,
+)
+from c3sim.evaluation.strategies.heuristics import others, recommend
 from c3sim.evaluation.strategies.rewrites import (
     baseline,
     collectives,
     compute_tasks,
     memory_bound_streams,
+    movable,
     on_dma,
+    on_engines,
     prioritised,
     reserved,
     splits,
     withheld,
 )
 from c3sim.simulation.run import Run
-from c3sim.simulation.runs import isolated, run_once
+from c3sim.simulation.runs import each_alone, isolated, run_alone, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.schedules import expanded
 from c3sim.spec.words import alias, unknown
@@ -178,6 +184,36 @@ def candidates_of(name: str, workload: Workload, node: Node) -> tuple[Candidate,
         raise InputError(f"strategy {word!r} needs a collective; {has_none}")
     base = workload if strategy.as_written else baseline(workload, node)
     return tuple(strategy.rewrite(base, node, number) for number in numbers)
+
+
+def chooses(name: str) -> bool:
+    """True if strategy *name* chooses by runs."""
+    word, colon, _ = strategy_name(name).partition(":")
+    numbered = word in STRATEGIES and STRATEGIES[word].numbered
+    return word in ("auto", "conccl_latte") or (numbered and not colon)
+
+
+def ask_ahead(name: str, workload: Workload, node: Node) -> None:
+    """Ask for the runs by which strategy *name* chooses, before a figure of one is read (within
+    :func:`c3sim.simulation.later.side_by_side`). Raises InputError.
+    """
+    word = strategy_name(name).partition(":")[0]
+    if not chooses(name):
+        return
+    if word in ("auto", "conccl_latte"):
+        base = baseline(workload, node)
+        for way in (base, *others(base, node, splits(node)).values()) if word == "auto" else ():
+            each_alone(node, way)
+        if word == "conccl_latte" and movable(base, node):
+            moved = on_dma(base, node)
+            for collective in on_engines(moved):
+                for way in as_variants(moved, node, collective).values():
+                    run_alone(node, way, collective)
+        return
+    candidates = candidates_of(name, workload, node)
+    if not _least(candidates[0].workload, node):
+        for candidate in candidates:
+            run_once(node, candidate.workload)
 
 
 def exhaustive(workload: Workload, node: Node) -> tuple[Candidate, ...]:
