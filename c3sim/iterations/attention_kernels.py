@@ -11,13 +11,28 @@ from c3sim.spec.task import Dtype
 
 #: Numbers of a head that count as narrow at most, and as wide beyond.
 NARROW, WIDE = 64, 128
+#: Kernels are made for heads of so many numbers and of multiples; others are filled up with zeros.
+MADE_FOR = 64
 
 
 class Kernels(NamedTuple):
-    """Which of attention's kernels run."""
+    """Which of attention's kernels run; *dropped*: they drop scores at random."""
 
     backward: bool = False
     flash_2: bool = False
+    dropped: bool = False
+
+
+class Tiles(NamedTuple):
+    """Tiles of *copies* heads *width* wide: so many *keys* each, *rows* queries of *per_key* FLOP
+    in all for a key.
+    """
+
+    width: int
+    keys: tuple[int, ...]
+    copies: int
+    rows: int
+    per_key: float
 
 
 #: The GPU's own, forward.
@@ -25,56 +40,47 @@ OWN = Kernels()
 
 
 def of_tiles(
-    gpu: Gpu,
-    parts: Operators,
-    dtype: Dtype,
-    width: int,
-    keys: tuple[int, ...],
-    copies: int,
-    per_key: float,
-    which: Kernels,
+    gpu: Gpu, parts: Operators, dtype: Dtype, tiles: Tiles, which: Kernels
 ) -> dict[str, Any]:
-    """Fields of a kernel over tiles of *copies* heads: arguments as of :func:`part_of_peak`."""
-    part = part_of_peak(gpu, parts, dtype, width, keys, copies, per_key, which)
-    return {"efficiency": part, **room_of_tiles(gpu, parts, len(keys) * copies, which)}
+    """Fields of a kernel over *tiles*."""
+    part = part_of_peak(gpu, parts, dtype, tiles, which)
+    return {"efficiency": part, **room_of_tiles(gpu, parts, len(tiles.keys) * tiles.copies, which)}
 
 
 def part_of_peak(
-    gpu: Gpu,
-    parts: Operators,
-    dtype: Dtype,
-    width: int,
-    keys: tuple[int, ...],
-    copies: int,
-    per_key: float,
-    which: Kernels = OWN,
+    gpu: Gpu, parts: Operators, dtype: Dtype, tiles: Tiles, which: Kernels = OWN
 ) -> float:
-    """Part of the matrix peak in the mean of all units, until the last has ended: of *copies*
-    heads whose tiles have so many *keys* of *per_key* FLOP.
+    """Part of the matrix peak in the mean of all units, until the last has ended.
 
-    A workgroup reaches one part in its loop over keys, and waits for its first and last bytes.
+    A workgroup reaches one part in its loop over keys, of FLOP of heads that are filled up; draws
+    a random number for each score, if some are dropped; and waits for its first and last bytes.
     """
     if which.flash_2:
-        part, loads, each = _of_flash_2(parts, width, backward=which.backward)
+        part, loads, each = _of_flash_2(parts, tiles.width, backward=which.backward)
     else:
-        part, loads, each = *_own(parts, width, backward=which.backward), 1
-    peak = gpu.compute_units.flops_per_cycle[dtype] * gpu.clock.maximum / each
-    start = loads * gpu.hbm.latency * part * peak / per_key
-    return part * evenness(keys, copies, gpu.compute_unit_count * each, start)
+        part, loads, each = *_own(parts, tiles.width, backward=which.backward), 1
+        part *= tiles.width / (-(-tiles.width // MADE_FOR) * MADE_FOR)
+    units = gpu.compute_units
+    peak = units.flops_per_cycle[dtype] / each
+    if which.dropped:
+        drawn = parts.dropped_gradient_flops if which.backward else parts.dropped_score_flops
+        beside = drawn * tiles.rows / units.flops_per_cycle["fp32"] * peak / tiles.per_key
+        part = 1.0 / (1.0 / part + beside)
+    start = loads * gpu.hbm.latency * part * peak * gpu.clock.maximum / tiles.per_key
+    return part * evenness(tiles.keys, tiles.copies, gpu.compute_unit_count * each, start)
 
 
 def _own(parts: Operators, width: int, *, backward: bool) -> tuple[float, int]:
     """Part of the peak in the loop over keys, and loads around it, of the GPU's own kernels."""
-    way, loads = "_attention_forward", parts.attention_loads
-    if backward:
-        way, loads = "_attention_backward", parts.attention_gradient_loads
-    own = "narrow" if width <= NARROW else "wide" if width > WIDE else ""
-    part: float | None = getattr(parts, own + way) if own else None
-    if part is None:
-        part = parts.attention_backward if backward else parts.attention_forward
-    elif own == "narrow":  # read off whole kernels
-        loads = 0
-    return part, loads
+    way = "gradient_loads" if backward else "loads"
+    reach = "attention_backward" if backward else "attention_forward"
+    loads: int = getattr(parts, f"attention_{way}")
+    part: float = getattr(parts, reach)
+    kind = "narrow" if width <= NARROW else "wide" if width > WIDE else None
+    special = getattr(parts, f"{kind}_{reach}") if kind else None
+    if special is not None and kind == "narrow":
+        loads = getattr(parts, f"narrow_attention_{way}")
+    return part if special is None else special, loads
 
 
 def _of_flash_2(parts: Operators, width: int, *, backward: bool) -> tuple[float, int, int]:

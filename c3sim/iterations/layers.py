@@ -177,6 +177,7 @@ class Layer:
             causal=model.causal,
             context=share.context,
             window=self.window,
+            dropped=model.dropout and share.training,
             backward=backward,
         )
 

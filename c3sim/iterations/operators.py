@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.iterations.attention_kernels import NARROW, Kernels, of_tiles, room_of_one
+from c3sim.iterations.attention_kernels import NARROW, Kernels, Tiles, of_tiles, room_of_one
 from c3sim.iterations.inference.kv import pairs_seen
 from c3sim.iterations.inference.steps import GROUPED
 from c3sim.iterations.query_tiles import TILE, keys_of_tiles
@@ -113,10 +113,11 @@ class OperatorSet:
         causal: bool,
         context: int = 0,
         window: int | None = None,
+        dropped: bool = False,
         backward: bool = False,
     ) -> Op:
         """Attention of *tokens* new tokens of each sequence over themselves and *context* before;
-        each sees *window* of them.
+        each sees *window* of them. *dropped*: scores are dropped at random.
 
         With queries and keys of d numbers and values of v, forward 2 d + 2 v FLOP for each pair of
         tokens and query head (q k, p v), backward 6 d + 4 v (scores again, and four products of
@@ -137,13 +138,15 @@ class OperatorSet:
             return self._attention_of_one(name, sequences, kv_heads, key, seen, queries, flops)
         sums = 4.0 * sequences * tokens * heads * width
         keys = tuple(keys_of_tiles(tokens, context, window, causal=causal))
-        per_key = per_pair / copies * min(TILE, tokens)
-        about = self.gpu, self.parts, self.activation, width, keys, copies, per_key
+        rows = min(TILE, tokens)
+        per_key = per_pair / copies * rows
+        tiles = Tiles(width, keys, copies, rows, per_key)
+        which = Kernels(backward, self.flash_2, dropped)
         task = Kernel(
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
             flops=per_key * copies * sum(keys),
-            **of_tiles(*about, Kernels(backward, self.flash_2)),
+            **of_tiles(self.gpu, self.parts, self.activation, tiles, which),
             **self._of_attention,
         )
         exact = pairs_seen(tokens, context, window) if causal else tokens * seen

@@ -327,8 +327,17 @@ class Operators(Hardware):
     """the same, backward"""
     attention_loads: Annotated[int, Field(ge=0)] = 0
     """loads in whose time a workgroup of attention has its first queries and keys and stores its
-    result; heads of 64 numbers and less have them in their part"""
+    result"""
     attention_gradient_loads: Annotated[int, Field(ge=0)] = 0
+    """the same, backward"""
+    narrow_attention_loads: Annotated[int, Field(ge=0)] = 0
+    """attention_loads of heads of 64 numbers and less, if narrow_attention_forward is said"""
+    narrow_attention_gradient_loads: Annotated[int, Field(ge=0)] = 0
+    """the same, backward"""
+    dropped_score_flops: Factor = 0.0
+    """vector FLOP in whose time the GPU's kernels of attention draw the number for a score that may
+    be dropped, forward"""
+    dropped_gradient_flops: Factor = 0.0
     """the same, backward"""
     attention_read: Asked
     """requests of attention, against those of a stream"""
