@@ -121,6 +121,7 @@ def _window(given: _Given) -> dict[str, Any]:
 def _periodic(given: _Given) -> dict[str, Any]:
     """Windows in all layers but every so many-th, by ``layer_types`` or a pattern's length."""
     types, every = given.get("layer_types"), given.get("sliding_window_pattern")
+    every = given.get("_sliding_window_pattern") or every
     if types is None:
         return _window(given) | ({"full_every": every} if every else {})
     full = [i for i, kind in enumerate(types) if kind == "full_attention"]
@@ -178,6 +179,8 @@ ROUTED = OF_EXPERTS | {"experts": "n_routed_experts"}
 QKV, ALL = ("qkv",), ("qkv", "o", "network", "router")
 UNTIED, TIED = {"tie_word_embeddings": False}, {"tie_word_embeddings": True}
 GEMMA = {"activation": "gelu"}
+GEMMA_3 = {"vocab_size": 262_208, "head_dim": 256, "sliding_window_pattern": 6}
+GEMMA_3 |= {"num_attention_heads": 8, "num_key_value_heads": 4}
 DEEPSEEK = UNTIED | {"topk_method": "noaux_tc", "scoring_func": "sigmoid"}
 #: model_type -> what is known of it. Defaults are those of its configuration_*.py.
 FAMILIES: dict[str, Family] = {
@@ -195,9 +198,7 @@ FAMILIES: dict[str, Family] = {
         fixed=GEMMA | {"norms": 4}, defaults=TIED | {"sliding_window_pattern": 2}, made=_periodic
     ),
     "gemma3_text": Family(
-        fixed=GEMMA | {"norms": 4, "head_norms": True},
-        defaults=TIED | {"sliding_window_pattern": 6},
-        made=_periodic,
+        fixed=GEMMA | {"norms": 4, "head_norms": True}, defaults=TIED | GEMMA_3, made=_periodic
     ),
     "gpt_oss": Family(
         renamed=LOCAL,

@@ -241,11 +241,11 @@ def raise_all(errors: Iterable[InputError]) -> None:
 @contextmanager
 def with_places(file: str, places: Mapping[str, int], but: Collection[str] = ()) -> Iterator[None]:
     """Put file and line on the InputErrors raised inside, from the line of each path; *but* on
-    those of fields that the file does not say.
+    those of fields that the file does not say, and those that another file has.
     """
 
     def placed(each: InputError) -> InputError:
-        if re.split(r"[.\[]", each.path)[0] in but:
+        if each.file or re.split(r"[.\[]", each.path)[0] in but:
             return each
         return InputError(each.message, each.path, file, nearest_place(each.path, places))
 

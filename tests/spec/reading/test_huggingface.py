@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import c3sim
 from c3sim.errors import InputErrors
 from c3sim.iterations.layers import Share
 from c3sim.iterations.operators import OperatorSet
@@ -249,6 +250,37 @@ def test_mistakes_are_in_the_words_of_the_file(
         load_model(file)
     (error,) = caught.value.errors
     assert str(error).startswith(f"{file}:{line}: {said}")
+
+
+def test_a_step_names_the_file_that_the_mistake_is_in(tmp_path: Path) -> None:
+    """Not its own, whether it says the model or is told."""
+    model = config(tmp_path, mlp_bias=True)
+    own = tmp_path / "step.yaml"
+    text = f"schema: 1\nkind: iteration\nname: mine\nmodel: {model}\ntokens: 64\n"
+    own.write_text(text, encoding="utf-8")
+    for step, settings in ((own, {}), ("llama3-8b-training", {"model": str(model)})):
+        with pytest.raises(InputErrors) as caught:
+            c3sim.run(step, set=settings)
+        (error,) = caught.value.errors
+        assert str(error) == f"{model}:13: mlp_bias: True is not modelled; must be false"
+
+
+def test_what_gemma_3_does_not_say_is_in_its_configuration(tmp_path: Path) -> None:
+    """The file of its 4B says neither heads nor vocabulary: 8 and 4 heads of 256, 262,208 tokens
+    (configuration_gemma3.py). 3.88 billion parameters, arXiv 2503.19786, table 1: 675 million of
+    the embedding, 3,209 others; by hand 262208 x 2560 = 671.3 million, and 34 layers of
+    2 x 2560 x (2048 + 1024) + 3 x 2560 x 10240 = 94.37 million.
+    """
+    inner = {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240}
+    inner |= {"num_hidden_layers": 34, "sliding_window": 1024, "_sliding_window_pattern": 6}
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"model_type": "gemma3", "text_config": inner}), encoding="utf-8")
+    model = load_model(file)
+    assert not model.left_out and model.full_every == 6
+    weights = 262208 * 2560 + 34 * (2 * 2560 * (2048 + 1024) + 3 * 2560 * 10240)
+    norms = 34 * (4 * 2560 + 2 * 256) + 2560
+    assert model.parameters == weights + norms
+    assert model.parameters == pytest.approx(3.88e9, rel=0.001)
 
 
 def test_the_language_model_of_one_that_sees_is_inside(tmp_path: Path) -> None:
