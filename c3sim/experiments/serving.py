@@ -24,6 +24,7 @@ from c3sim.spec.models import Transformer
 from c3sim.spec.reading.loading import load_hardware, load_model
 from c3sim.spec.reading.paths import set_field, set_value
 from c3sim.spec.study import Scenario, Serving, Study
+from c3sim.spec.task import Dtype
 from c3sim.spec.words import unknown
 
 STEP_S, TOKEN_S, SIMULATED_S = 20e-6, 0.25e-6, 0.1
@@ -44,14 +45,18 @@ class ServingCase:
 
 
 def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
-    """Scenarios crossed with axes, the last one fastest; *node*: instead of the study's."""
+    """Scenarios crossed with axes, the last one fastest, each case once, though what was set may
+    have made several the same; *node*: instead of the study's.
+    """
     assert study.serving is not None  # the caller asks only then
     base = node or load_hardware(study.node).node
     models: dict[str, Transformer] = {}
-    cases = []
+    cases: list[ServingCase] = []
     for scenario, point in listed(study, "serving"):
         with located(study, scenario):
-            cases.append(_case(study.serving, scenario, base, point, models))
+            case = _case(study.serving, scenario, base, point, models)
+        if not any((case.serving, case.node) == (each.serving, each.node) for each in cases):
+            cases.append(case)
     return cases
 
 
@@ -74,13 +79,23 @@ def _case(
             raise InputError(f"unknown path {path!r}; paths of serving begin with: {allowed}", path)
     if serving.model not in models:
         models[serving.model] = load_model(serving.model)
+    model = models[serving.model]
     return ServingCase(
         name=case_name(scenario, point),
         label=scenario.label,
         serving=serving,
-        model=models[serving.model],
+        model=model.changed(dtype=served_type(model, serving)),
         node=node,
     )
+
+
+def served_type(model: Transformer, serving: Serving) -> Dtype:
+    """Type of activations, keys and values, and of products unless these are in fp8. Weights that
+    are kept in 4 bytes are served in 2, as ``--dtype auto`` of vLLM has it.
+    """
+    if serving.precision not in (None, "fp8"):
+        return serving.precision
+    return "bf16" if model.dtype == "fp32" else model.dtype
 
 
 def set_serving(serving: Serving, path: str, value: object) -> Serving:

@@ -108,8 +108,8 @@ class Serving(Spec):
     tensor_parallel: Parts = 1
     """GPUs that share every layer; the node is cut to as many"""
     precision: Dtype | None = None
-    """type of the products and weights of layers; activations, keys and values are the model's;
-    left out: as these"""
+    """type of weights, activations, keys and values; fp8: of products of layers and their weights,
+    all else as the model says; left out: as it says, bf16 where that is fp32"""
     block_tokens: Tokens = 16
     """tokens of one KV block; vLLM's default is 16"""
     layout: Literal["per_layer", "contiguous"] = "per_layer"
