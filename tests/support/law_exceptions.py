@@ -43,6 +43,14 @@ EXCEPTIONS |= {
     )
     for case in ("all_reduce, hierarchical", "packaged all-reduce-across-nodes")
 }
+EXCEPTIONS |= {
+    (FASTER, f"{node}: packaged gemm-alone"): (
+        "slices that follow each other an eighth as soon (704 ns; 82 to 100 are known) bind tiles"
+        " beside an idle memory, and no others. The load of memory is counted of the former: it is"
+        " less, so operands of the others come sooner (0.05 to 0.08 % of the time)"
+    )
+    for node in ("h100-1", "h200-1", "h200-2", "h200-8")
+}
 
 # Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
 # Strict: a fix fails here.
