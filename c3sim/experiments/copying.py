@@ -8,10 +8,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from pickle import PicklingError
 from typing import Any, TypeVar, cast
 
@@ -22,6 +23,7 @@ from c3sim.experiments.starting import begin, interrupts_wait
 from c3sim.simulation.later import side_by_side
 
 Output = TypeVar("Output")
+GROUP = Path("/sys/fs/cgroup")  # of this process
 _WORD, _WORDS = 4, 2**13  # bytes of a number, and numbers that any pipe has room for
 
 
@@ -34,9 +36,24 @@ def processes(jobs: int | None, most: int = 8) -> int:
         return 1
     if jobs is not None and jobs > 0:
         return jobs
-    from joblib import cpu_count
+    return cores() if jobs else min(cores(), most)
 
-    return int(cpu_count()) if jobs else min(int(cpu_count()), most)
+
+def cores() -> int:
+    """Cores that this process may use, as ``joblib.cpu_count`` has them, whose import takes longer
+    than many a step: those that it may run on, and what its control group gets of them.
+    """
+    count = min(
+        len(os.sched_getaffinity(0)), int(os.environ.get("LOKY_MAX_CPU_COUNT", sys.maxsize))
+    )
+    for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
+        with suppress(OSError):
+            texts = [(GROUP / file).read_text() for file in files]
+            quota, period = " ".join(texts).split()
+            if quota.isdigit():  # else "max", -1: no limit
+                count = min(count, -(-int(quota) // int(period)))
+            break
+    return max(count, 1)
 
 
 def copies(jobs: int | None = None) -> Each:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from math import ceil, hypot
 from typing import ClassVar
 
-from c3sim.cachelab.gemm import Tiled, served_gemm
-from c3sim.cachelab.machine import machine_of
 from c3sim.machine.state import GpuState
 from c3sim.machine.traffic import Traffic
 from c3sim.models.cache_lines import CacheUse, results_take_lines
@@ -381,6 +379,9 @@ class _Tiles:
         """Bytes by place, counted line by line: order and tiles are those of the formulas."""
         task, plan = self.task, self.plan
         together = min(plan.tiles, plan.residents * self.spec.compute_unit_count)
+        from c3sim.cachelab.gemm import Tiled, served_gemm  # numpy
+        from c3sim.cachelab.machine import machine_of
+
         tiled = Tiled(
             *(task.m, task.n, ceil(task.k / plan.split_k), task.element, task.result_element),
             times=task.batch * plan.split_k,

@@ -10,7 +10,8 @@ from time import sleep
 import pytest
 
 from c3sim.errors import InputError, WorkerError
-from c3sim.experiments.copying import copies
+from c3sim.experiments import copying
+from c3sim.experiments.copying import copies, cores
 from c3sim.experiments.jobs import Workers, of_each
 
 
@@ -28,6 +29,42 @@ def test_copies_know_what_this_process_knows_and_answer_in_order():
     assert {each[2] for each in found} == {True, False}  # this process works too
     assert list(each(work, [7])) == [(7, os.getpid(), False)]  # one item stays here
     assert next(iter(copies(1)(work, range(2)))) == (0, os.getpid(), False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+def test_cores_are_counted_as_joblib_counts_them(monkeypatch):
+    from joblib import cpu_count
+
+    assert cores() == cpu_count()
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert cores() == cpu_count() == 1
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert cores() == cpu_count() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "max 100000\n"}, 7),
+        ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 7),
+        ({}, 7),
+    ],
+)
+def test_a_control_group_gives_so_many_cores(monkeypatch, tmp_path, files, count):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(copying, "GROUP", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(7)))
+    assert cores() == count
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
