@@ -32,7 +32,7 @@ from c3sim.iterations.measure import result_of
 from c3sim.iterations.measured import measure
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, load_study, open_iteration
+from c3sim.spec.reading.loading import load_node, load_study, open_iteration
 
 PIECES, ITERATION = "gemm-behind-all-gather-in-pieces", "llama3-405b-training"
 LAYERS = 104  # of ITERATION that have 10,000 tasks
@@ -132,7 +132,7 @@ def pieces_rows(repeats: int) -> list[Row]:
 def iteration_rows(layers: int) -> list[Row]:
     """A training step with every layer simulated: with all tasks, one side, and the other."""
     opened = open_iteration(ITERATION)
-    node = load_hardware(opened.iteration.node).node
+    node = load_node(opened.iteration.node)
     counts, tasks = (layers // 4, layers), 0
     times = dict.fromkeys(counts, inf)  # per task: the least of two, since others use the cores
     for count in 2 * counts:

@@ -13,10 +13,10 @@ from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.notes import auto_loss
 from c3sim.evaluation.strategies.table import STRATEGIES, best_candidate, exhaustive
 from c3sim.simulation.runs import alone, isolated, run_once
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 GEMM = {"kind": "gemm", "stream": "compute", "m": 4096, "n": 4096, "k": 4096}
 GATHER = {"kind": "collective", "stream": "communication", "op": "all_gather", "size": 64 * 2**20}
 

@@ -27,13 +27,13 @@ from c3sim.importers import find_target, import_file
 from c3sim.result import Result
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, load_workload, parse_workload
+from c3sim.spec.reading.loading import load_node, load_workload, parse_workload
 from c3sim.spec.reading.records import load_records
 
 MOST = 1.1  # exponent
 CASES = yaml.safe_load(Path(__file__).with_name("growth.yaml").read_text(encoding="utf-8"))
 ROOT = Path(__file__).parent.parent
-TEACHING = load_hardware("teaching-4").node
+TEACHING = load_node("teaching-4")
 Work = Callable[[], Any]
 
 

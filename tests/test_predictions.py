@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from c3sim.simulation.runs import run_once
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record
 from c3sim.validation.compare.bounds import load_bounds
 from c3sim.validation.compare.record_files import load
@@ -63,7 +63,7 @@ def test_schedules_of_pieces_rank_as_they_were_measured(by, score):
     before a first prologue counted beside memory: decision 106), and Spearman's rank correlation is
     at least 0.79 (0.8 before K went by whole slices: decision 85).
     """
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     for case, records in pieces().items():
         if case[1] == by:
             predicted = {name: run_once(node, each.workload).end for name, each in records.items()}
@@ -88,7 +88,7 @@ def test_schedules_of_pieces_had_been_ranked_blind(score):
 
 def test_operators_that_overlap_are_quicker_where_they_were_measured_to_be():
     """PyTorch's operators against NCCL and a GEMM: the quicker way is known in all 24 cases."""
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     times: dict[str, dict[str, tuple[float, float]]] = {}
     for suite in ("h200_operators", "h200_operators_2"):
         for record in load(suite=suite):
@@ -129,7 +129,7 @@ def test_calls_of_the_ninth_plan_have_all_their_kernels(operator: str, off: floa
     the copy of 13 tensors is 17 % long).
     """
     tool = runpy.run_path(str(FOLDER.parent.parent / "tools" / "predict_kernels.py"))
-    node, data = load_hardware("h200-1").node, FOLDER.parent.parent / "validation/data/kernels"
+    node, data = load_node("h200-1"), FOLDER.parent.parent / "validation/data/kernels"
     rows = list(lines(data / "h200-what-if-9-kernels-1.jsonl.gz"))
     found = [row for row in rows if row["operator"] == operator]
     assert found

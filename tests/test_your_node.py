@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import c3sim
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware, load_node
 
 PAGE = Path(__file__).parent.parent / "docs" / "your-node.md"
 MEASURED = 0.72277e-3  # s; bf16 GEMM of 8192 on MI355X, HipKittens analysis/bf16_gemm @f09e9685
@@ -30,7 +30,7 @@ def test_it_is_short_and_every_number_in_it_has_a_source(example):
 
 def test_what_it_says_is_what_runs(example):
     """256 units of 4096 FLOP per cycle at 2.4 GHz are the 2.5 PFLOPS of the data sheet."""
-    gpu = load_hardware(example).node.gpu
+    gpu = load_node(example).gpu
     rates = gpu.compute_units.flops_per_cycle
     peak = {kind: gpu.compute_unit_count * gpu.clock.maximum * rates[kind] for kind in rates}
     assert gpu.compute_unit_count == 256
@@ -54,7 +54,7 @@ def test_it_is_as_far_off_as_the_page_says(example):
 )
 def test_the_packaged_nodes_are_those_of_the_data_sheets(name, gpus, peak, draws):
     """MI350X: 2.3 PFLOPS at 2.2 GHz, 1000 W. Nothing of one MI300X's wiring is taken over."""
-    node = load_hardware(name).node
+    node = load_node(name)
     rate = node.gpu.compute_units.flops_per_cycle["bf16"] * node.gpu.clock.maximum
     assert node.gpus == gpus
     assert node.gpu.compute_unit_count * rate == pytest.approx(peak, rel=0.01)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from c3sim.kit.look import INK, colours, panel, save, style
 from c3sim.spec.masks import parse_cu_mask
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record
 from c3sim.spec.workload import Gemm, StreamKernel
 from c3sim.validation.compare.measurements import merge
@@ -77,7 +77,7 @@ def sweeps() -> list[Sweep]:
 
 def points(record: Record) -> Iterator[tuple[str, int, float]]:
     """Kernel, units and microseconds of each task of *record* that was measured alone."""
-    most = load_hardware(record.node).node.gpu.compute_unit_count
+    most = load_node(record.node).gpu.compute_unit_count
     for name, task in record.workload.tasks.items():
         time = record.measured.isolated.get(name)
         if time is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from c3sim.kit.look import INK, colours, panel, save, style
 from c3sim.spec.energies import components_of
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record
 from c3sim.validation.compare.loops import Loop, measured_loop, predicted_loop
 from c3sim.validation.compare.measurements import merge
@@ -22,7 +22,7 @@ Row = tuple[str, Record, Loop, Loop]  # load, record, measured, predicted
 
 def rows() -> list[Row]:
     """Every load, those that were fitted to first, by measured power."""
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     found = []
     for one in merge(load(sorted((PACKAGED / "h200").glob("power-run*.jsonl")))):
         measured = measured_loop(one.record)
@@ -53,7 +53,7 @@ def draw(found: list[Row]) -> None:
     """Predicted power by component, measured power as a mark."""
     from matplotlib.figure import Figure
 
-    names = components_of(load_hardware("h200-2").node)
+    names = components_of(load_node("h200-2"))
     with style():
         figure = Figure(figsize=(10, 4.6), layout="constrained")
         axes = figure.add_subplot()

@@ -25,7 +25,7 @@ from c3sim.iterations.result import IterationResult
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.units import parse_quantity
 from c3sim.validation.frameworks import records
 from c3sim.validation.frameworks.plan import cases_of, operators_of, pieces_of
@@ -163,7 +163,7 @@ def us(seconds: float, digits: int = 2) -> float:
 
 
 def probe(plan: str, node: str) -> Iterator[Line]:
-    machine = load_hardware(node).node
+    machine = load_node(node)
     for step in load_plan(plan).steps:
         for data in workloads(step.words, machine):
             result = c3sim.run(parse_workload(data, plain_si=True), node=machine)
@@ -178,7 +178,7 @@ def probe(plan: str, node: str) -> Iterator[Line]:
 
 
 def loops(plan_file: str, node_name: str) -> Iterator[Line]:
-    plan, node = records.plan_of(plan_file), load_hardware(node_name).node
+    plan, node = records.plan_of(plan_file), load_node(node_name)
     for case in cases_of(plan):
         document = loop_workload({**asdict(case), "turns": plan["turns"]})
         workload = parse_workload(document, plain_si=True)
@@ -193,7 +193,7 @@ def loops(plan_file: str, node_name: str) -> Iterator[Line]:
 
 
 def pieces(plan_file: str, node_name: str) -> Iterator[Line]:
-    plan, node = records.plan_of(plan_file), load_hardware(node_name).node
+    plan, node = records.plan_of(plan_file), load_node(node_name)
     of_operators = "ways" in plan
     workload = records.operator if of_operators else records.piece
     for case in operators_of(plan) if of_operators else pieces_of(plan):

@@ -26,7 +26,7 @@ from c3sim.api import prepare
 from c3sim.errors import InputError, InputErrors
 from c3sim.iterations.described import evaluate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 
 sys.path.insert(0, str(Path(__file__).parent))
 from step_conditions import Open, Row
@@ -45,10 +45,10 @@ HEADER = ("id", "change_percent", "low", "high", "decided_by")
 def node_of(name: str) -> Node:
     """A packaged node, or ``NODE x COUNT``: so many of them, with the network of mi300x-cluster."""
     base, _, count = name.partition(" x ")
-    node = load_hardware(base).node
+    node = load_node(base)
     if not count:
         return node
-    wide = load_hardware("mi300x-cluster").node.scale_out
+    wide = load_node("mi300x-cluster").scale_out
     assert wide is not None
     return node.changed(scale_out=wide.changed(nodes=int(count)))
 

@@ -53,8 +53,8 @@ def advise(
 def _of_trace(path: str, node: str | None) -> Workload:
     """The iteration of a profiler's trace. Raises InputError(s)."""
     from c3sim.importers import import_iteration
-    from c3sim.spec.reading.loading import load_hardware
+    from c3sim.spec.reading.loading import load_node
 
     if node is None:
         raise InputError("a trace does not say its node; name one with --node", "", path)
-    return import_iteration([Path(path)], load_hardware(node).node, None).workload
+    return import_iteration([Path(path)], load_node(node), None).workload

@@ -66,10 +66,10 @@ def agree_to_iteration(
 ) -> None:
     """Asks about so many *runs* of the iteration *name*, before more than a layer of it is made."""
     from c3sim.iterations.effort import effort_of_description
-    from c3sim.spec.reading.loading import load_hardware, open_iteration
+    from c3sim.spec.reading.loading import load_node, open_iteration
 
     loaded = open_iteration(name)
-    on = load_hardware(node or loaded.iteration.node).node
+    on = load_node(node or loaded.iteration.node)
     agree(effort_of_description(loaded, on, settings).times(runs))
 
 

@@ -63,10 +63,10 @@ def _imported(
 ) -> Imported:
     from c3sim.cli.progress import working
     from c3sim.importers import import_iteration
-    from c3sim.spec.reading.loading import load_hardware
+    from c3sim.spec.reading.loading import load_node
 
-    on = load_hardware(node).node
-    to = None if other is None else load_hardware(other).node
+    on = load_node(node)
+    to = None if other is None else load_node(other)
     with working("reading, and running it again") as shown:
         agree = shown.aside(agreeing(yes))
         return import_iteration(

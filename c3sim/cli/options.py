@@ -10,7 +10,6 @@ from typer import Argument, Option
 from c3sim.cli import complete
 
 if TYPE_CHECKING:
-    from c3sim.spec.hardware import Node
     from c3sim.spec.reading.settings import Settings as SetValues
 
 MOST_TRIALS = 1_000_000  # runs of a search or a band, as in spec/quantities.py
@@ -70,10 +69,3 @@ def settings(given: Sequence[str] | None) -> SetValues:
     from c3sim.spec.reading.settings import parse_settings
 
     return parse_settings(given or ())
-
-
-def load_node(name: str | None) -> Node | None:
-    """The node of ``--node``, if given."""
-    from c3sim.spec.reading.loading import load_hardware
-
-    return None if name is None else load_hardware(name).node

@@ -117,12 +117,12 @@ def _in_pieces(name: str) -> bool:
 
 
 def _written_out(name: str) -> str:
-    from c3sim.spec.reading.loading import load_hardware, load_workload
+    from c3sim.spec.reading.loading import load_node, load_workload
     from c3sim.spec.reading.write import workload_text
     from c3sim.spec.schedules import expanded
 
     workload = load_workload(name)
-    tasks = expanded(workload, load_hardware(workload.node).node)
+    tasks = expanded(workload, load_node(workload.node))
     return workload_text(tasks, f"{name}, its schedule as tasks, by: c3sim show --resolved")
 
 
@@ -157,11 +157,11 @@ def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
 
 def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
     from c3sim.cli.spec_values import workload_rows
-    from c3sim.spec.reading.loading import load_hardware, open_workload
+    from c3sim.spec.reading.loading import load_node, open_workload
 
     loaded = open_workload(name)
     plain = loaded.workload
-    rows = workload_rows(loaded, load_hardware(plain.node).node)
+    rows = workload_rows(loaded, load_node(plain.node))
     head = {key: getattr(plain, key) for key in ("name", "description", "source", "node")}
     about = f"file: {loaded.file}" + (f"\nsource: {plain.source}" if plain.source else "")
     parts = [plain.description, about, _table(rows, sourced=False)]

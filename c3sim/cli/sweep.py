@@ -10,7 +10,7 @@ from typer import Option
 from c3sim.cli.consent import Yes, agreeing
 from c3sim.cli.emit import emit_json, say
 from c3sim.cli.guard import FAILED, INTERRUPTED
-from c3sim.cli.options import Jobs, Json, NodeName, Report, StudyName, load_node
+from c3sim.cli.options import Jobs, Json, NodeName, Report, StudyName
 from c3sim.cli.pages import PAGES, write_page
 
 
@@ -73,6 +73,7 @@ def sweep(
     from c3sim.kit.layout import show
     from c3sim.output.tables.sweep import sweep_summary, sweep_table
     from c3sim.spec.reading.kinds import check_study
+    from c3sim.spec.reading.loading import load_node
 
     if report is not None:
         check_writable(report, PAGES)
@@ -81,7 +82,12 @@ def sweep(
     try:
         with sweep_progress("points") as watcher:
             result = run_sweep(
-                study, out, node=load_node(node), workers=workers, fresh=not resume, watcher=watcher
+                study,
+                out,
+                node=None if node is None else load_node(node),
+                workers=workers,
+                fresh=not resume,
+                watcher=watcher,
             )
     except Interrupted as interrupted:
         say(f"c3sim: {interrupted}")

@@ -35,7 +35,7 @@ from typing import Any
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.units import format_si
 from c3sim.spec.words import counted
 from c3sim.spec.workload import Task, Workload
@@ -239,7 +239,7 @@ def _changed(node: Node) -> Iterator[tuple[float, str]]:
     """
     if node.name not in _packaged_nodes():
         return
-    packaged = load_hardware(node.name).node
+    packaged = load_node(node.name)
     for path, value, usual in _numbers("", node, packaged):
         if path in COUNTS:
             continue

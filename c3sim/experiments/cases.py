@@ -15,7 +15,7 @@ from c3sim.experiments.setup import make_setup
 from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.expressions import parse_expression
-from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.reading.loading import LoadedStudy, load_node
 from c3sim.spec.reading.mistakes import checked
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.study import Range, Scenario, Study
@@ -143,7 +143,7 @@ def node_of(study: Study, node: Node | None = None, *, but: str = "") -> Node:
     """*node*, or the study's, with the values of its axes; those that begin with *but* are others'.
     Raises InputError: an axis of several values.
     """
-    found = node or load_hardware(study.node).node
+    found = node or load_node(study.node)
     for path, values in study.axes.items():
         if but and path.startswith(but):
             continue

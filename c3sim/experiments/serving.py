@@ -21,7 +21,7 @@ from c3sim.iterations.inference.steps import Steps
 from c3sim.spec.fields import fields_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Transformer
-from c3sim.spec.reading.loading import load_hardware, load_model
+from c3sim.spec.reading.loading import load_model, load_node
 from c3sim.spec.reading.paths import set_field, set_value
 from c3sim.spec.study import Scenario, Serving, Study
 from c3sim.spec.task import Dtype
@@ -49,7 +49,7 @@ def serving_cases(study: Study, node: Node | None = None) -> list[ServingCase]:
     have made several the same; *node*: instead of the study's.
     """
     assert study.serving is not None  # the caller asks only then
-    base = node or load_hardware(study.node).node
+    base = node or load_node(study.node)
     models: dict[str, Transformer] = {}
     cases: list[ServingCase] = []
     for scenario, point in listed(study, "serving"):

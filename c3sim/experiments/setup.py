@@ -30,7 +30,7 @@ from c3sim.spec.reading.expressions import (
     check_constraint,
     parse_expression,
 )
-from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.reading.loading import LoadedStudy, load_node
 from c3sim.spec.reading.paths import get_value, is_of_workload, set_value, unit_of
 from c3sim.spec.study import WITH_POINTS, Scenario
 from c3sim.spec.workload import Workload
@@ -127,7 +127,7 @@ def make_setup(loaded: LoadedStudy, node: Node | None = None, *, of_points: bool
     _check_strategies(loaded)
     if node is None:
         with located(loaded, "node"):
-            node = load_hardware(study.node).node
+            node = load_node(study.node)
     workloads, settings = _scenarios(loaded, node)
     for name in study.costs:
         if name in FIELDS or name in ITERATION_FIELDS or name in _COLUMNS or "." in name:

@@ -41,7 +41,7 @@ from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
 from c3sim.kit import look
 from c3sim.result.shown import Shown
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import LoadedStudy, load_hardware
+from c3sim.spec.reading.loading import LoadedStudy, load_hardware, load_node
 from c3sim.spec.sourced import Leaf
 from c3sim.spec.study import Study
 from c3sim.spec.words import unknown
@@ -130,7 +130,7 @@ class Asked:
         """The node asked for, or the study's."""
         if self.options.node is not None:
             return [self.options.node]
-        return [load_hardware(name).node for name in self.study.nodes or (self.study.node,)]
+        return [load_node(name) for name in self.study.nodes or (self.study.node,)]
 
     def provenance(self) -> Mapping[str, Leaf]:
         """The provenance of the node's values."""

@@ -24,7 +24,7 @@ from c3sim.importers.result import Given, ImportResult, LoopTrace, Remark, Role
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.files import MIB, read_bytes
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.reading.library import names
 from c3sim.spec.record import Record
 from c3sim.spec.words import unknown
@@ -69,7 +69,7 @@ def find_target(node: str, role: str, suite: str, assume: Mapping[str, str]) -> 
         raise InputError("is empty; must be the node the logs were measured on", "--node")
     target = Target(node=node, role=chosen, suite=suite, assume=assume, known=None)
     try:
-        known = load_hardware(node).node
+        known = load_node(node)
         return replace(target, node=known.name, known=known), ""
     except (InputError, InputErrors) as error:
         first = str(error).split("\n")[0]
@@ -130,7 +130,7 @@ def fitting_nodes(path: Path, format: str) -> list[str]:
     target = Target(node="none", role="validation", suite="", assume={}, known=None)
     records = import_file(path, format, target).records
     facts = str(records[0]["source"]).lower() if records else ""
-    known = {name: load_hardware(name).node for name in names("node")}
+    known = {name: load_node(name) for name in names("node")}
     return [
         name
         for name, node in known.items()

@@ -28,7 +28,13 @@ from c3sim.result import Result
 from c3sim.simulation.simulate import uncollected
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.files import kept
-from c3sim.spec.reading.loading import is_iteration, load_hardware, open_iteration, open_workload
+from c3sim.spec.reading.loading import (
+    is_iteration,
+    load_hardware,
+    load_node,
+    open_iteration,
+    open_workload,
+)
 from c3sim.spec.reading.paths import canonical, get_value, paths_of
 from c3sim.spec.workload import Workload
 
@@ -249,7 +255,7 @@ def own_node(choice: Choice) -> str:
 
 def node_of(choice: Choice) -> Node:
     """The machine as its file has it. Raises C3simError."""
-    return load_hardware(choice.node or own_node(choice)).node
+    return load_node(choice.node or own_node(choice))
 
 
 def knobs(choice: Choice) -> list[Knob]:

@@ -20,7 +20,7 @@ from c3sim.cachelab.served import row_hits_of_streams, source_of
 from c3sim.cachelab.stack import distances, found_by
 from c3sim.cachelab.stream import Grain, Launch
 from c3sim.errors import InputError
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.study import Application
 
 LINE, MIB = 64, 2**20
@@ -237,7 +237,7 @@ def test_reads_by_units_that_change_find_what_was_measured(mib, found):
     pages = mib * MIB // 4096
     made = Launch("read", pages)
     made.touch(np.arange(pages), 0, np.arange(pages) * 4096, 4096)
-    machine = machine_of(load_hardware("h200-8").node)
+    machine = machine_of(load_node("h200-8"))
     again = Program((made, made), (0.0, 1.0))
     counts = Laboratory(again, machine)._run(Sampled(16, 0), POLICIES["past_l1"])[0]
     assert counts.found == pytest.approx(found, abs=0.12)

@@ -11,7 +11,7 @@ from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import machine_of
 from c3sim.cachelab.nests import Program
 from c3sim.cachelab.stream import Launch
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 MIB = 2**20
 
@@ -35,7 +35,7 @@ def test_knees_of_a_pointer_chase_on_mi300x(size, level):
     of_level = {"l1": times[16384], "l2": times[MIB], "cache": times[8 * MIB] * size / 8 / MIB}
     assert times[size] == pytest.approx(of_level[level], rel=0.05)
     assert times[65536] > 2 * times[16384] and times[8 * MIB] > 6 * times[2 * MIB]
-    machine = replace(machine_of(load_hardware("mi300x-8").node), residents=1, window=1)
+    machine = replace(machine_of(load_node("mi300x-8")), residents=1, window=1)
     order = np.random.default_rng(42).permutation(size // machine.line)
     lap = Launch("lap", 1)
     lap.touch(np.zeros(2 * len(order), int), np.arange(2 * len(order)),

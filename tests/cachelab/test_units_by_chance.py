@@ -8,7 +8,7 @@ from c3sim.cachelab.laboratory import POLICIES, Laboratory, Sampled
 from c3sim.cachelab.machine import machine_of
 from c3sim.cachelab.nests import Program
 from c3sim.cachelab.stream import Launch
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 MIB = 2**20
 
@@ -18,7 +18,7 @@ def of_launches(monkeypatch: pytest.MonkeyPatch, node: str, launches: int) -> li
     pages = 16 * MIB // 4096
     made = Launch("read", pages)
     made.touch(np.arange(pages), 0, np.arange(pages) * 4096, 4096)
-    machine = machine_of(load_hardware(node).node)
+    machine = machine_of(load_node(node))
     found, run = [], turns.run
 
     def counted(p, s, *rest):

@@ -13,9 +13,9 @@ from c3sim.engine.fluid import Fluid
 from c3sim.engine.recorder import Recorder, Segment, clock_of
 from c3sim.machine.energy import Bill, flow_powers, idle_energy, task_accounts
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 SIZE = 896 * 2**20
 TASKS = {
     "gemm": {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096},

@@ -13,10 +13,10 @@ from c3sim.api import prepare
 from c3sim.evaluation import trust
 from c3sim.evaluation.trust import alone, domains, outside
 from c3sim.spec.reading import library
-from c3sim.spec.reading.loading import load_hardware, load_workload
+from c3sim.spec.reading.loading import load_node, load_workload
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 BOX = domains("h200-2")["gpu.gemm_libraries.cublas"]["bf16 GEMM"]
 INSIDE = {"kind": "gemm", **{name: int(ends[1]) for name, ends in BOX.items()}}
 
@@ -41,14 +41,14 @@ def test_a_data_type_without_a_record_is_outside():
 def test_ranks_and_channels_of_a_collective_are_conditions():
     gather = {"kind": "collective", "op": "all_gather", "size": 2**28}
     assert outside(NODE, workload(gather=gather)) == {}
-    sixteen = load_hardware("h200-8").node.changed(gpus=16)
+    sixteen = load_node("h200-8").changed(gpus=16)
     assert outside(sixteen, workload(gather=gather)) == {"gather": "ranks 2 to 8, not 16"}
 
 
 def test_a_node_that_is_not_packaged_and_a_library_without_calibration_say_nothing():
     other = NODE.changed(name="mine")
     assert outside(other, workload(gemm={**INSIDE, "k": 2 * INSIDE["k"]})) == {}
-    mi300x = load_hardware("mi300x-8").node
+    mi300x = load_node("mi300x-8")
     copy = {"kind": "copy", "bytes": 1.0}
     assert outside(mi300x, workload(copy=copy)) == {}
 
@@ -97,7 +97,7 @@ def test_packaged_workloads_lie_inside_where_a_domain_exists(name):
     study across nodes, which is as long as its all-to-all. GEMMs among them were measured alone.
     """
     workload = load_workload(name)
-    node = load_hardware(workload.node).node
+    node = load_node(workload.node)
     found = outside(node, workload)
     gemms = [task for task in found if workload.tasks[task].kind == "gemm"]
     assert all("% off in the median" in alone(node, workload, task) for task in gemms)

@@ -15,10 +15,10 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.strategies.table import candidates_of
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import each_isolated
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 GATHER = {"kind": "collective", "op": "all_gather", "size": "256 MiB", "stream": "comm"}
 UP = {"kind": "gemm", "m": 8192, "n": 14336, "k": 4096, "stream": "compute"}
 DOWN = {"kind": "gemm", "m": 8192, "n": 4096, "k": 14336, "stream": "compute"}

@@ -10,9 +10,9 @@ from c3sim.evaluation.explanation import CAUSES
 from c3sim.evaluation.shares import SEVERAL, parts_of, runs_of_kinds, shapley
 from c3sim.models.capacity import SHARING
 from c3sim.spec.reading.library import names
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 GEMM = {"kind": "gemm", "stream": "compute", "m": 8192, "n": 8192, "k": 8192}
 GATHER = {"kind": "collective", "stream": "communication", "op": "all_gather", "size": 256 * 2**20}
 

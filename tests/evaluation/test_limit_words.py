@@ -11,10 +11,10 @@ from rich.console import Console
 from c3sim.evaluation.limit_words import LIMITS, in_words
 from c3sim.evaluation.limiter import Limit
 from c3sim.output.tables.limits import limits_table
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of
 
-NODES = [load_hardware(name).node for name in ("h200-2", "mi300x-8")]
+NODES = [load_node(name) for name in ("h200-2", "mi300x-8")]
 
 
 def test_a_path_of_which_nobody_knows_the_meaning_is_said_in_words() -> None:

@@ -11,7 +11,7 @@ from c3sim.iterations.described import described
 from c3sim.iterations.limits import limit_line, limit_of_run, limits_of, results_behind
 from c3sim.output.tables.limits import limits_table
 from c3sim.simulation import runs
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 pytestmark = pytest.mark.turns(5)
 
@@ -54,7 +54,7 @@ def test_of_few_numbers_those_of_a_small_group_are_moved_one_by_one_at_once():
     """An H200's clock has a maximum, a limit of power and a peak; a step follows the first two, so
     all of them together say nothing that each alone does not.
     """
-    node, asked = load_hardware("h200-8").node, []
+    node, asked = load_node("h200-8"), []
 
     def times(on):
         asked.append(on.gpu.clock)
@@ -154,7 +154,7 @@ def test_isolated_times_are_named_too():
 def test_of_a_step_what_binds_next_is_looked_for_on_demand():
     """Either way the same number binds each time; a table without a next one has no column."""
     loaded = iteration_case.described(layers=2, tokens=2048, phase="forward")
-    node = load_hardware("h200-4").node
+    node = load_node("h200-4")
     step = described(loaded, node)
     found, full = (limits_of(step, node, "as_written", full=each) for each in (False, True))
     assert full["wall"].path and full["wall"].factor is not None

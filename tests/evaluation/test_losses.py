@@ -9,7 +9,7 @@ import c3sim
 from c3sim.evaluation.losses import OVERLAP_LOSES, loss_note, losses
 from c3sim.result import Losses
 from c3sim.simulation.runs import run_once
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "stream": "gemm"}
 
@@ -51,12 +51,12 @@ def lost_against(workload, serial: float) -> Losses | None:
     """Against a serial time that is given: two tasks alone never lose by 1 %, as what stores hold
     goes on at a fifth; pieces of a whole do.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     return losses(node, workload, run_once(node, workload).end, pair=None, serial=serial)
 
 
 def test_a_pair_that_loses_says_by_how_much_and_names_what_it_would_gain_without():
-    workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
+    workload, node = result(32, "64 MiB"), load_node("mi300x-8")
     wall = run_once(node, workload).end
     assert lost_against(workload, wall) is None
     note = loss_note(lost_against(workload, wall - 1e-4))
@@ -82,7 +82,7 @@ def test_a_packaged_overlap_that_loses_says_so():
 
 
 def test_losses_are_by_removal_largest_first():
-    workload, node = result(32, "64 MiB"), load_hardware("mi300x-8").node
+    workload, node = result(32, "64 MiB"), load_node("mi300x-8")
     wall = run_once(node, workload).end
     gains = lost_against(workload, 0.5 * wall).parts_s
     assert list(gains) == sorted(gains, key=lambda cause: -gains[cause])
@@ -91,7 +91,7 @@ def test_losses_are_by_removal_largest_first():
 
 
 def test_releases_are_a_loss_where_they_make_stores_the_longest():
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     released = result(8, "256 MiB", publish="release", tile="64 KiB")
     plain = result(8, "256 MiB", tile="64 KiB")
     wall = run_once(node, released).end
@@ -121,7 +121,7 @@ def test_packets_that_a_workgroup_posts_are_a_loss_of_their_own():
     take some us for each of their four.
     """
     workload = c3sim.load_workload("gemm-posts-all-gather")
-    node = load_hardware("mi355x-8").node
+    node = load_node("mi355x-8")
     short = {
         name: task.changed(size=1024.0) if name.startswith("quarter") else task
         for name, task in workload.tasks.items()

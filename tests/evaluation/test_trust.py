@@ -10,11 +10,11 @@ from made_workload import workload_of
 import c3sim
 from c3sim.evaluation import trust
 from c3sim.evaluation.trust import Cell, cells, nearest
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 from c3sim.validation.compare.trust import errors_by_distance
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 2**26}
 SQUARE = {"m": (4096.0, 4096.0), "n": (4096.0, 4096.0), "k": (4096.0, 4096.0)}
@@ -95,7 +95,7 @@ def test_another_node_of_the_gpu_counts_and_another_gpu_does_not(known):
     other = cell("other", node="mi300x-4", bf16_GEMM=SQUARE)
     known(other)
     assert suite_of(nearest(NODE, workload(gemm=GEMM))) == "other"
-    teaching = load_hardware("teaching-4").node
+    teaching = load_node("teaching-4")
     line = nearest(teaching, workload(gemm=GEMM))
     assert line.startswith("nearest measurement: none on ")
 
@@ -110,7 +110,7 @@ def test_changed_hardware_is_as_far_as_its_octaves(known):
 
 def test_a_library_that_no_run_used_is_named():
     """Of NCCL's kernels on symmetric memory none was compared; of its others 72 pairs were."""
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     tasks = {"gemm": GEMM, "gather": {**GATHER, "backend": "nccl_symmetric"}}
     line = nearest(node, workload(**tasks))
     assert "(there no all_gather by nccl_symmetric)" in line and "; 4 octaves away" in line

@@ -13,7 +13,7 @@ from c3sim.experiments.knobs import Knob, knobs_of
 from c3sim.iterations.effort import effort_of
 from c3sim.output.tables.advice import advice_table
 from c3sim.spec.reading.hardware import LoadedNode
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware, load_node
 
 PAIR = {
     "schema": 1,
@@ -115,7 +115,7 @@ def test_whoever_asks_agrees_before_any_setting_is_run(monkeypatch) -> None:
     monkeypatch.setattr("joblib.cpu_count", lambda: 2)
     with pytest.raises(PermissionError):
         advise(step, load_hardware("h200-4"), agree=refuse)
-    assert asked[0] > 10 * effort_of(step, load_hardware("h200-4").node).seconds
+    assert asked[0] > 10 * effort_of(step, load_node("h200-4")).seconds
 
 
 def test_runs_are_told_as_they_end(few_draws) -> None:

@@ -6,11 +6,11 @@ from sweep_case import STUDY, write
 from c3sim.errors import InputError
 from c3sim.experiments.axes import Grid, axis_groups, make_axis
 from c3sim.iterations.described import subject
-from c3sim.spec.reading.loading import load_hardware, load_workload, open_study
+from c3sim.spec.reading.loading import load_node, load_workload, open_study
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.study import Range
 
-NODE = load_hardware("teaching-4").node
+NODE = load_node("teaching-4")
 WORKLOAD = load_workload("gemm-beside-all-gather")
 
 
@@ -91,7 +91,7 @@ def test_words_of_people_lead_to_one_path():
     """``hw.`` and the vendor's words are aliases; results name the canonical path."""
     assert axis("hw.sdma.engines", (2,)).path == "gpu.dma_engines.count"
     assert (
-        axis("hw.infinity_cache.bandwidth", ("1 TB/s",), load_hardware("mi300x-8").node).path
+        axis("hw.infinity_cache.bandwidth", ("1 TB/s",), load_node("mi300x-8")).path
         == "gpu.memory_side_cache.bandwidth"
     )
     assert axis("hw.links.bandwidth", ("1 GB/s",)).path == "links.bandwidth"

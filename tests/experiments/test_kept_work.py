@@ -25,7 +25,7 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.runs import forget, of_one_node, run_once
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, load_workload
+from c3sim.spec.reading.loading import load_node, load_workload
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.reading.records import load_records
 from c3sim.validation.compare.predict import predict
@@ -73,7 +73,7 @@ def test_an_answer_that_took_long_is_there_for_the_next_command(
 ) -> None:
     """It is of what was asked, and of the code; a damaged file is made anew."""
     monkeypatch.setattr(kept, "WAITED", 0.0)
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     other = node.changed(gpus=2)
 
     def asked(on: Node = node, word: str = "causes") -> int:
@@ -128,7 +128,7 @@ def test_a_validation_goes_on() -> None:
     """Of thirty records a batch of twenty-five is done when Ctrl-C comes."""
     file = Path(__file__).parents[2] / "validation/data/h200/power-run1.jsonl"
     records = (load_records(file) * 30)[:30]
-    nodes = {record.node: load_hardware(record.node).node for record in records}
+    nodes = {record.node: load_node(record.node) for record in records}
     heard: list[int] = []
 
     def tell(count: int) -> None:
@@ -152,7 +152,7 @@ def test_a_piece_that_is_not_done_goes_on_at_its_next_simulation(
     """
     monkeypatch.setattr(kept, "LONG", 0.0)
     monkeypatch.setattr(kept, "WORTH", 0.0)
-    loaded, fails = load_hardware("teaching-4").node, [True]
+    loaded, fails = load_node("teaching-4"), [True]
     real, begun = module._every_way, []
 
     def every_way(node: Node, *how: Any) -> Run:
@@ -186,7 +186,7 @@ def test_a_node_is_written_out_once_for_the_names_of_its_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two workloads on one node: two names; its text, most of the work of a name, is made once."""
-    node, written = load_hardware("teaching-4").node.model_copy(), []
+    node, written = load_node("teaching-4").model_copy(), []
     text = Node.model_dump_json
 
     def counted(self: Node, **how: Any) -> str:

@@ -13,7 +13,7 @@ from c3sim.experiments.points import workload_and_node
 from c3sim.experiments.result_files import write_designs
 from c3sim.experiments.search import front_of, optimise
 from c3sim.output.tables.search import gain_line
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 STUDY = """\
 schema: 1
@@ -237,7 +237,7 @@ def test_a_search_says_what_it_gained_over_what_is_there(tmp_path):
     """Links as they are: nothing to gain. Twice as wide, the copy that they bind is quicker in
     every draw of the rest.
     """
-    links = load_hardware("teaching-4").node.links.bandwidth / 1e9
+    links = load_node("teaching-4").links.bandwidth / 1e9
     gained = {}
     for wider in (1, 2):
         knob = f"links.bandwidth: ['{wider * links} GB/s']"

@@ -15,9 +15,9 @@ from c3sim.importers.trace_events import sound_events
 from c3sim.importers.workloads import build as building
 from c3sim.importers.workloads.build import build
 from c3sim.importers.workloads.trace import read_trace
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 GEMM = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"
 ODD_FIELDS: dict[str, dict[str, Any]] = {
     "no time": {"ts": None},

@@ -14,7 +14,7 @@ from laws_of_times import STEPS
 
 import c3sim
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import still_tuned
 
 pytestmark = pytest.mark.turns(5)
@@ -50,7 +50,7 @@ def time_of(node: Node, shape: tuple[int, int, int], path: str, step: float) -> 
 )
 def test_a_better_number_never_slows_a_gemm(name: str, shape: tuple[int, int, int]) -> None:
     """Of few rows, and of small K."""
-    node = without_power_limit(load_hardware(name).node)
+    node = without_power_limit(load_node(name))
     for path in (*TIMES, *RATES):
         times = [time_of(node, shape, path, step) for step in STEPS]
         slower = [(a, b) for a, b in pairwise(times) if b > a * (1 + 1e-6)]

@@ -12,7 +12,7 @@ from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading import library
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 NAMED_GPU = r"(?m)^gpu: *(\S+)"  # in a file of its own
 # unit -> (another unit of the same dimension, how many of those make one)
@@ -65,7 +65,7 @@ def test_units_do_not_matter(name: str, tmp_path: Path) -> None:
     assert len(set(gpu_text.split("\n")) - set(other_gpu.split("\n"))) > 5  # it did rewrite them
     (tmp_path / "other.yaml").write_text(other_node.replace(f"gpu: {gpu_name}", "gpu: gpu.yaml"))
     (tmp_path / "gpu.yaml").write_text(other_gpu)
-    assert load_hardware(tmp_path / "other.yaml").node == NODES[name]
+    assert load_node(tmp_path / "other.yaml") == NODES[name]
 
 
 def test_units_of_a_workload_do_not_matter() -> None:

@@ -18,7 +18,7 @@ from laws_of_times import STEPS
 
 from c3sim.iterations.measured import measure
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import still_tuned
 
 pytestmark = pytest.mark.turns(5)
@@ -59,7 +59,7 @@ def test_a_better_number_never_slows_an_iteration(
     name: str, fields: dict[str, Any], paths: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
     steps = STEPS if request.config.getoption("--every-case") else STEPS[1::2]
-    node = without_power_limit(load_hardware(name).node)
+    node = without_power_limit(load_node(name))
     for path in paths:
         walls = [wall(better(node, path, step), {**fields, "node": name}) for step in steps]
         slower = [(a, b) for a, b in pairwise(walls) if b > a * (1 + 1e-9)]

@@ -14,7 +14,7 @@ from c3sim.evaluation.losses import losses
 from c3sim.result import Losses
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.workload import Workload
@@ -77,7 +77,7 @@ MET = [
 def test_parts_add_up_to_the_loss_and_none_is_a_gain(
     name: str, schedule: str, backend: str | None
 ) -> None:
-    node = load_hardware(name).node
+    node = load_node(name)
     found, wall = lost(node, pair(SCHEDULES[schedule], backend))
     if found is None:  # it gains, or loses nothing to speak of
         one = whole(pair(SCHEDULES[schedule], backend))
@@ -88,21 +88,21 @@ def test_parts_add_up_to_the_loss_and_none_is_a_gain(
 
 @pytest.mark.parametrize("name", ["mi300x-8", "h200-4"])
 def test_behind_a_gemm_too(name: str) -> None:
-    node = load_hardware(name).node
+    node = load_node(name)
     found, wall = lost(node, pair(SCHEDULES["uniform"], None, "reduce_scatter"))
     assert found is not None
     check(found, wall)
 
 
 def test_finer_pieces_lose_more_to_decomposition() -> None:
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     several = [lost(node, pair({"pieces": pieces}, None))[0] for pieces in (8, 16, 32)]
     costs = [each.parts_s["decomposition"] for each in several if each is not None]
     assert len(costs) == 3 and costs == sorted(costs)
 
 
 def test_engines_leave_the_compute_units() -> None:
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     by_engines, _ = lost(node, pair(SCHEDULES["parts of K"], "dma"))
     by_channels, wall = lost(node, pair(SCHEDULES["parts of K"], None))
     assert by_engines is not None and by_channels is not None
@@ -115,7 +115,7 @@ def test_what_calls_cost_is_called_packets() -> None:
     """16 pieces for seven peers each are 112 calls, one by one. Where a call takes 100 us nothing
     else counts, and 10 us more are 1.12 ms more, all of them packets.
     """
-    node, given = load_hardware("mi300x-8").node, pair(SCHEDULES["uniform"], "dma")
+    node, given = load_node("mi300x-8"), pair(SCHEDULES["uniform"], "dma")
     found, walls = [], []
     for call in ("100 us", "110 us"):
         slow, _ = set_value(node, given, "host.copy_time", call)
@@ -137,7 +137,7 @@ def test_tails_are_what_the_last_rounds_leave_idle() -> None:
         "gemm": {"kind": "gemm", "m": 28 * 128, "n": 128, "k": 8192, "stream": "gemm"},
     }
     tasks["gemm"] |= {"macro_tile": [128, 128], "after": ["move"]}
-    given, node = workload_of(tasks, schedule={"pieces": 4}), load_hardware("teaching-4").node
+    given, node = workload_of(tasks, schedule={"pieces": 4}), load_node("teaching-4")
     # no tile waits for memory or for the clock
     for path, value in {"gpu.clock.power_limit": "1 kW", "gpu.hbm.bandwidth": "10 TB/s"}.items():
         node, _ = set_value(node, given, path, value)

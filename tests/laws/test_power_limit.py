@@ -7,7 +7,7 @@ from law_observer import most_drawn
 from law_runs import observed
 from made_workload import workload_of
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 
 # Bound by memory, by operands, by a last round that most units leave free: 900, 845 and 776 W of
@@ -21,5 +21,5 @@ def test_a_gemm_bound_by_memory_spends_the_limit_of_mi300x_and_no_more(
 ) -> None:
     gemm = {"kind": "gemm", "m": m, "n": n, "k": k, "library": library}
     workload = workload_of({"gemm": gemm})
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     assert 0.99 <= most_drawn(node, observed(node, workload)[1]) <= 1 + 1e-6

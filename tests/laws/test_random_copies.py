@@ -11,11 +11,11 @@ from law_runs import REL, ends
 from c3sim.errors import InputErrors
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 
 pytestmark = pytest.mark.turns(5)
 
-NODES = {name: load_hardware(name).node for name in ("h200-4", "mi300x-8", "teaching-4")}
+NODES = {name: load_node(name) for name in ("h200-4", "mi300x-8", "teaching-4")}
 SIZES = ("1 B", "64 B", "1 KiB", "20 KiB", "64 KiB", "1 MiB", "16 MiB")
 WAYS = (
     {"source": "peer", "destination": "gpu"},

@@ -8,7 +8,7 @@ from law_nodes import scaled
 
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD, set_value
 
 TASKS = {
@@ -48,7 +48,7 @@ SHARES = {
 def test_no_share_of_a_rate_is_an_error() -> None:
     """With none of it nothing ends."""
     for name, path in ((name, path) for name, paths in SHARES.items() for path in paths):
-        node = load_hardware(name).node
+        node = load_node(name)
         with pytest.raises(InputError, match=r"got 0; must be greater than 0$"):
             set_value(node, NO_WORKLOAD, path, "0")
         assert set_value(node, NO_WORKLOAD, path, "0.01")

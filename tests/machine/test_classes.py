@@ -11,7 +11,7 @@ from c3sim.machine.state import Asked
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity
 from c3sim.models.links import route
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 
 @pytest.mark.parametrize("gpu", [0, 1])
@@ -19,7 +19,7 @@ def test_a_class_sends_and_answers_through_its_own_links(gpu: int) -> None:
     """A copy to the next GPU writes to its memory and is answered on its link: that peer is another
     GPU of the same class, whatever its number.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     assert node.links.reverse_share > 0
     fluid = Fluid(Clock())
     machine = Machine(node, fluid, folded=True, classes=2)

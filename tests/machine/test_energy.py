@@ -13,15 +13,15 @@ from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Port
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.energies import COMPONENTS, by_component, components_of
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.tasks.plan import payload_bytes
 
 PJ = 1e-12
-NODE = load_hardware(
+NODE = load_node(
     "teaching-4"
-).node  # flop 4, vector 10, L2 5, HBM 60, link 50, host link 40, DMA 5 pJ; CU 1 W
-MI300X = load_hardware("mi300x-8").node
-SWITCH = load_hardware("h200-2").node
+)  # flop 4, vector 10, L2 5, HBM 60, link 50, host link 40, DMA 5 pJ; CU 1 W
+MI300X = load_node("mi300x-8")
+SWITCH = load_node("h200-2")
 
 
 def bill(traffic, node=NODE, gpu=0, work=1.0, units=0.0, home=lambda gpu: gpu):

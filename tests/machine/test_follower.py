@@ -12,7 +12,7 @@ from c3sim.models.capacity import SHARING
 from c3sim.simulation import simulate as turns
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.parts import Clock, Response
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.workload import Workload
 
 MS = 1e-3
@@ -103,7 +103,7 @@ def test_a_long_gemm_behind_a_collective_loses_what_a_pause_gave_and_more():
     gemm = {"kind": "gemm", "m": 12288, "n": 12288, "k": 12288, "dtype": "bf16", "stream": "one"}
     gemm |= {"library": "hipblaslt", "inputs": "rotating"}
     reduce = {"kind": "collective", "op": "all_reduce", "size": 288 << 20, "stream": "one"}
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     alone = simulate(node, serial(gemm=gemm)).task("gemm")
     behind = simulate(node, serial(reduce=reduce, gemm=gemm)).task("gemm")
     assert 1.05 < (behind.end - behind.start) / (alone.end - alone.start) < 1.13
@@ -167,7 +167,7 @@ def simulated(monkeypatch):
 
 def test_behind_clocks_of_a_turn_like_it_one_turn_is_enough(simulated):
     """It is the turn that going round ends with; behind others it is gone round as ever."""
-    node, work = load_hardware("mi300x-8").node, serial(gemm=GEMM, reduce=COLLECTIVE)
+    node, work = load_node("mi300x-8"), serial(gemm=GEMM, reduce=COLLECTIVE)
     settled = simulate(node, work)
     assert len(simulated) > 1 and settled.clocks
     simulated.clear()
@@ -179,6 +179,6 @@ def test_behind_clocks_of_a_turn_like_it_one_turn_is_enough(simulated):
 
 def test_clocks_of_single_tasks_take_one_turn(simulated):
     """Each is that of a GPU which has long done what its task begins with."""
-    node, work = load_hardware("mi300x-8").node, serial(gemm=GEMM, reduce=COLLECTIVE)
+    node, work = load_node("mi300x-8"), serial(gemm=GEMM, reduce=COLLECTIVE)
     simulate(node, work, private=frozenset(SHARING))
     assert len(simulated) == 1

@@ -11,7 +11,7 @@ import c3sim
 from c3sim.machine.governor import Governor
 from c3sim.machine.settling import Loads, Settled, Sums, Turn
 from c3sim.spec.parts import Clock
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 CLOCK = Clock.model_validate(
     {
@@ -91,7 +91,7 @@ def gemms(count: int, window: str) -> float:
 
 
 def test_a_short_run_on_h200_keeps_its_clock_and_a_long_one_does_not():
-    clock = load_hardware("h200-2").node.gpu.clock
+    clock = load_node("h200-2").gpu.clock
     assert clock.power_window > 0
     assert gemms(1, "20 ms") < 0.9 * gemms(1, "0 s")
     early, late = gemms(2, "2 ms"), gemms(6, "2 ms")

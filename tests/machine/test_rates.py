@@ -7,10 +7,10 @@ import pytest
 from c3sim.machine.drawing import rate_of, request_latency, with_like
 from c3sim.machine.traffic import Traffic
 from c3sim.models.capacity import Capacity, Port
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("teaching-4").node
-CLUSTER = load_hardware("mi300x-cluster").node
+NODE = load_node("teaching-4")
+CLUSTER = load_node("mi300x-cluster")
 
 
 def test_rates_inside_a_node() -> None:

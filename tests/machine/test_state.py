@@ -11,9 +11,9 @@ from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked, GpuState
 from c3sim.machine.traffic import Traffic
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from c3sim.models.caches import Again, cache_share
 from c3sim.models.memory import lost_on_lines, memory_given
 from c3sim.spec.cache_policy import CachePolicies, CachePolicy, OperandPolicy, TransferPolicy
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.task import Access, Kernel, Served
 from c3sim.spec.workload import Collective, Gemm, StreamKernel, Task
 from c3sim.tasks.plan import kind_of
 
-H200 = load_hardware("h200-2").node.gpu
+H200 = load_node("h200-2").gpu
 POLICIES = CachePolicies(
     l1_capacity=32e3,
     l1_bandwidth=64.0,
@@ -132,7 +132,7 @@ def test_a_policy_counts_at_the_last_cache():
         kind="collective", op="all_gather", size=1e6, cache=TransferPolicy(memory_side="bypass")
     )
     assert parts(H200, gather) == (1.0, 0.0)  # its last cache is L2
-    assert parts(load_hardware("mi300x-8").node.gpu, gather) == (0.0, 0.0)
+    assert parts(load_node("mi300x-8").gpu, gather) == (0.0, 0.0)
 
 
 def test_released_stores_are_written_back_as_far_as_the_l2s_hold_them():

@@ -16,10 +16,10 @@ from c3sim.models.collective import allowed_protocols, plan_in_node
 from c3sim.models.phase import PhasePlan, channel_speed
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective
 
-MI300X, TEACHING = load_hardware("mi300x-8").node, load_hardware("teaching-4").node
+MI300X, TEACHING = load_node("mi300x-8"), load_node("teaching-4")
 MIB = 1 << 20
 PLAIN = "a switch that does not multiply"
 S = 512 * MIB
@@ -86,7 +86,7 @@ def test_bytes_by_algorithm(op: str, algorithm: str, sent: int, reads: int, writ
 def test_between_registered_buffers_nothing_is_copied(
     op: str, node: str, sent: int, reads: int, writes: int
 ) -> None:
-    on = load_hardware("h200-8" if node == PLAIN else node).node
+    on = load_node("h200-8" if node == PLAIN else node)
     if node == PLAIN:
         on = on.changed(links__multicast=False, links__reduction=False)
     found, part = plan(op, node=on, backend="nccl_symmetric"), S / on.gpus
@@ -302,7 +302,7 @@ CHANNELS = Path(__file__).parents[2] / "validation/data/kernels/h200-2-nccl-chan
 
 def test_channels_of_small_messages_are_those_measured() -> None:
     """All 114 counts of rings by a pinned protocol on two H200: 1, 2, 4, 8, 16, 22, 24."""
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     with CHANNELS.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["protocol"]]
     assert len(rows) == 114
@@ -312,7 +312,7 @@ def test_channels_of_small_messages_are_those_measured() -> None:
 
 
 def test_the_channels_of_a_task_are_its_own() -> None:
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     assert plan("all_reduce", 65536, node).channels == 8
     assert plan("all_reduce", 65536, node, channels=24).channels == 24
 
@@ -321,7 +321,7 @@ def test_the_ranks_of_a_ring_count_for_ll() -> None:
     """512 threads of 8 B for each of 8 ranks: 32 KiB a channel, so 256 KiB have 8, of two GPUs 22:
     128 cells of 2 KiB, 6 for each of 24.
     """
-    eight, two = load_hardware("h200-8").node, load_hardware("h200-2").node
+    eight, two = load_node("h200-8"), load_node("h200-2")
     how = {"algorithm": "ring", "protocol": "ll"}
     assert plan("all_reduce", 262144, eight, **how).channels == 8
     assert plan("all_reduce", 262144, two, **how).channels == 22

@@ -11,11 +11,11 @@ from c3sim.models.collective_counts import COUNTS, PRIMITIVES, Primitive, deal, 
 from c3sim.models.phase import PhasePlan
 from c3sim.spec.hardware import Node
 from c3sim.spec.libraries import PeerChannels
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective
 
 MIB = 1 << 20
-H200 = load_hardware("h200-4").node
+H200 = load_node("h200-4")
 PEER_CHANNELS = PeerChannels(rule="power_of_two", part=16.0 * MIB)
 
 

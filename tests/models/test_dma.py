@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from c3sim.models.dma import POLL_STAGGERS, RELEASED_QUEUE_STARTS, engine_rate, released_queue
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-TEACHING = load_hardware("teaching-4").node
-H200 = load_hardware("h200-2").node
+TEACHING = load_node("teaching-4")
+H200 = load_node("h200-2")
 
 
 def test_an_engine_is_bound_by_its_data_path_or_its_bytes_in_flight() -> None:

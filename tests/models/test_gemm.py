@@ -8,14 +8,14 @@ from c3sim.models.gemm import plan_gemm
 from c3sim.models.gemm_sums import matrix_rate
 from c3sim.spec.hardware import Gpu
 from c3sim.spec.reading import library
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD, set_value, tuned
 from c3sim.spec.reading.records import load_records
 from c3sim.spec.workload import Gemm
 
-GPU = load_hardware("mi300x-8").node.gpu
-TEACHING = load_hardware("teaching-4").node.gpu
-H200 = load_hardware("h200-2").node.gpu
+GPU = load_node("mi300x-8").gpu
+TEACHING = load_node("teaching-4").gpu
+H200 = load_node("h200-2").gpu
 PUBLISHED = (
     library.find("gpu", "mi300x").parent.parent / "validation" / "data" / "published" / "mi300x"
 )
@@ -83,7 +83,7 @@ def test_results_of_a_tile_by_hand(tile: tuple[int, int], us: float, alternate: 
     assert plan.epilogue == pytest.approx(us * 1e-6, rel=1e-3)
     wide = plan_gemm(H200, gemm(4096, 8192, 512, macro_tile=tile, out_dtype="fp32"))
     assert wide.epilogue == pytest.approx(2 * plan.epilogue)
-    for other in (GPU, load_hardware("b200-8").node.gpu):  # in the prologue of each tile
+    for other in (GPU, load_node("b200-8").gpu):  # in the prologue of each tile
         assert plan_gemm(other, gemm(4096, 4096, 512)).epilogue == 0.0
 
 
@@ -123,7 +123,7 @@ def test_partial_sums_of_fp8_take_turns_with_the_matrix_units() -> None:
     """8192 FLOP a cycle on Hopper; each 128 of K, 256 FLOP, a number of C is added by one of 128
     lanes: 256 / 8192 + 1 / 128 cycles, a quarter more. B200's library has no such interval.
     """
-    rates, b200 = H200.compute_units.flops_per_cycle, load_hardware("b200-8").node.gpu
+    rates, b200 = H200.compute_units.flops_per_cycle, load_node("b200-8").gpu
     assert matrix_rate(H200, gemm(128, 128, 512, dtype="fp8")) == pytest.approx(8192 / 1.25)
     assert matrix_rate(H200, gemm(128, 128, 512)) == rates["bf16"]
     fp8 = b200.compute_units.flops_per_cycle["fp8"]
@@ -209,7 +209,7 @@ def test_numbers_set_by_hand_leave_the_tile_of_the_gpu() -> None:
     """cuBLAS chooses by device, and cannot see that its memory was made faster: another tile is
     that of another GPU, which has a file.
     """
-    task, node = gemm(72, 7000, 8192), load_hardware("h200-1").node
+    task, node = gemm(72, 7000, 8192), load_node("h200-1")
     packaged = plan_gemm(node.gpu, task)
     fast, _ = set_value(node, NO_WORKLOAD, "gpu.hbm.bandwidth", "10 TB/s")
     again, _ = set_value(fast, NO_WORKLOAD, "gpu.hbm.latency", "300 ns")
@@ -223,7 +223,7 @@ def test_operands_wait_longer_by_the_share_that_follows_the_clock(
     share: float, longer: float
 ) -> None:
     """At half the clock: c / (1/2) + 1 - c."""
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     path = "gpu.gemm_libraries.hipblaslt.operand_clocked"
     node, _ = set_value(node, NO_WORKLOAD, path, share)
     half, _ = set_value(node, NO_WORKLOAD, "gpu.clock.maximum", "1050 MHz")

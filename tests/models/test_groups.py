@@ -11,7 +11,7 @@ from c3sim.errors import InputErrors
 from c3sim.models.groups import Group, span_of
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import payload_bytes
 
@@ -25,7 +25,7 @@ def workload(**tasks: dict[str, Any]) -> Workload:
 
 
 def wall(node: str, fold: bool | None = None, **tasks: dict[str, Any]) -> float:
-    return simulate(load_hardware(node).node, workload(**tasks), fold=fold).end
+    return simulate(load_node(node), workload(**tasks), fold=fold).end
 
 
 def test_members_by_hand() -> None:
@@ -63,7 +63,7 @@ def test_one_gpu_stands_for_all_groups(node: str, stride: int, fields: dict[str,
 
 def test_rows_and_columns_of_a_mesh_use_disjoint_links() -> None:
     """They still share memory: with links of 1/10 they do not disturb each other."""
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     slow = node.changed(links__bandwidth=5e9)
 
     def end(**tasks: dict[str, Any]) -> float:
@@ -84,13 +84,13 @@ def test_engines_copy_inside_the_group() -> None:
 def test_payload_of_groups() -> None:
     """(4 - 1)/4 of the size on each of eight GPUs."""
     task = workload(one={"group": 4}).tasks["one"]
-    node = load_hardware("h200-8").node
+    node = load_node("h200-8")
     assert payload_bytes(node, task) == pytest.approx(8 * 0.75 * 256 * 2**20)
 
 
 def test_a_gpu_of_every_node() -> None:
     """Groups along the rails of a cluster use NICs alone; a whole cluster's group is no group."""
-    node = load_hardware("mi300x-cluster").node
+    node = load_node("mi300x-cluster")
     rails = workload(one={"group": node.nodes, "stride": node.gpus})
     check_on_node(rails, node)
     assert simulate(node, rails).end > 0
@@ -115,7 +115,7 @@ BY_ENGINES = {"backend": "dma"}
 )
 def test_a_group_of_two_nodes_is_as_a_cluster_of_two(fields: dict[str, Any]) -> None:
     """All 8 groups use NICs and links of their own; one leaf holds all nodes."""
-    node = load_hardware("mi300x-cluster").node
+    node = load_node("mi300x-cluster")
     assert node.scale_out is not None
     two = node.changed(scale_out__nodes=2)
     alone = simulate(two, workload(one=fields)).end
@@ -134,7 +134,7 @@ def test_engines_have_nothing_to_copy_along_a_rail() -> None:
 
 def test_where_the_members_of_a_group_are() -> None:
     """By hand, 16 nodes of 8: two of a node in each of four nodes; every other node of a rail."""
-    node = load_hardware("mi300x-cluster").node
+    node = load_node("mi300x-cluster")
     assert span_of(node, Group(8, 4)) == (Group(2, 4), Group(4, 1))
     assert span_of(node, Group(4, 16)) == (Group(1), Group(4, 2))
     assert span_of(node, Group(4, 2)) == (Group(4, 2), Group(1))
@@ -146,7 +146,7 @@ def test_one_gpu_stands_for_all_groups_across_nodes(
     shape: tuple[int, int], fields: dict[str, Any]
 ) -> None:
     """Two nodes of four on a full mesh: both nodes, two of each, one of each; pairs in a node."""
-    node = load_hardware("teaching-cluster").node
+    node = load_node("teaching-cluster")
     node = node.changed(links__topology="full_mesh", gpus=4)
     group, stride = shape
     found = workload(one={"group": group, "stride": stride, "size": "4 MiB", **fields})
@@ -169,4 +169,4 @@ def test_one_gpu_stands_for_all_groups_across_nodes(
 )
 def test_groups_that_are_none(node: str, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InputErrors, match=message):
-        check_on_node(workload(one=fields), load_hardware(node).node)
+        check_on_node(workload(one=fields), load_node(node))

@@ -12,10 +12,10 @@ from c3sim.models.network import hop_latency
 from c3sim.spec.hardware import Node
 from c3sim.spec.libraries import PeerChannels
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective
 
-CLUSTER = load_hardware("mi300x-cluster").node
+CLUSTER = load_node("mi300x-cluster")
 GIB, KIB = 2.0**30, 2.0**10
 PEER_CHANNELS = PeerChannels(rule="power_of_two", part=2.0**60)  # no part is larger
 
@@ -121,7 +121,7 @@ def test_many_receivers_need_long_messages() -> None:
 
 def test_on_one_node_nothing_is_left_of_phases() -> None:
     phased = plan_collective(nodes(1), task("all_reduce", algorithm="hierarchical"))
-    assert phased == flat(plan_in_node(load_hardware("mi300x-8").node, task("all_reduce")), 1)
+    assert phased == flat(plan_in_node(load_node("mi300x-8"), task("all_reduce")), 1)
 
 
 def test_one_gpu_per_node_has_rails_only() -> None:
@@ -217,4 +217,4 @@ def test_channels_that_post_themselves_wait_for_no_thread() -> None:
 def test_proxies_of_the_device_need_what_a_put_costs() -> None:
     gather = {"kind": "collective", "op": "all_gather", "size": 2**20, "proxies": "device"}
     with pytest.raises(InputErrors, match="gives no scale_out"):
-        check_on_node(workload_of({"gather": gather}, node="h200-8"), load_hardware("h200-8").node)
+        check_on_node(workload_of({"gather": gather}, node="h200-8"), load_node("h200-8"))

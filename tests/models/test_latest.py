@@ -10,10 +10,10 @@ from c3sim.models.hierarchy import collective_plan
 from c3sim.models.latest import OWNERS, OfLatest, for_latest
 from c3sim.simulation.reads import watched
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective, Gemm
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 
 
 def test_an_owner_is_known_by_its_identity() -> None:

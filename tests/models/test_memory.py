@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from c3sim.models.memory import felt_beside_posts, load_behind, load_of, memory_given, served_share
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import ARRAYS
 
-GPU = load_hardware("mi300x-8").node.gpu
+GPU = load_node("mi300x-8").gpu
 
 
 @pytest.mark.parametrize(

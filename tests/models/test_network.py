@@ -20,9 +20,9 @@ from c3sim.models.network import (
     shared_rate,
 )
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-CLUSTER = load_hardware("mi300x-cluster").node
+CLUSTER = load_node("mi300x-cluster")
 
 
 def of(**changes: object) -> Node:
@@ -114,5 +114,5 @@ def test_peers_are_counted_round_the_node_and_then_over_nodes() -> None:
     """Offset 4 k + j: j further round the node that is k further on."""
     node = of()
     assert [node.peer(5, offset) for offset in (0, 1, 3, 4, 7, 23)] == [5, 6, 4, 9, 8, 0]
-    alone = load_hardware("mi300x-8").node
+    alone = load_node("mi300x-8")
     assert all(alone.peer(g, d) == (g + d) % 8 for g in range(8) for d in range(8))

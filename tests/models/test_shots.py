@@ -8,9 +8,9 @@ from made_workload import workload_of
 from c3sim.models.collective_counts import COUNTS, shot_primitives
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-H200 = load_hardware("h200-2").node
+H200 = load_node("h200-2")
 
 
 def wall(size: str, algorithm: str, node=H200, backend: str = "probe") -> float:
@@ -37,7 +37,7 @@ def test_primitives_send_all_that_is_sent(algorithm, ranks):
 
 def test_one_shot_wins_small_and_two_shots_win_large():
     assert wall("8 KiB", "one_shot") < wall("8 KiB", "two_shot")
-    eight = load_hardware("mi300x-8").node
+    eight = load_node("mi300x-8")
     assert wall("64 KiB", "one_shot", eight, "rccl") < wall("64 KiB", "two_shot", eight, "rccl")
     assert wall("4 MiB", "two_shot", eight, "rccl") < wall("4 MiB", "one_shot", eight, "rccl")
 
@@ -54,7 +54,7 @@ def test_a_flag_costs_each_step_once():
 
 def test_a_shot_has_the_hosts_launch_and_not_the_librarys_call():
     """The calls of a loop bind it: 50 us each, whichever of the two is long."""
-    node = load_hardware("mi355x-8").node
+    node = load_node("mi355x-8")
     called = node.changed(collective_libraries__rccl__enqueue_time=50e-6)
     launched = node.changed(host__launch_time=50e-6)
     shot, ring = {"algorithm": "one_shot"}, {"algorithm": "ring"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from c3sim.models.stores import busy_links, flag_latency, kept_share, tile_time
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.task import Stores
 
-MI300X = load_hardware("mi300x-8").node
+MI300X = load_node("mi300x-8")
 
 
 def task(**more: object) -> Stores:

@@ -7,10 +7,10 @@ import pytest
 from c3sim.models.collective import plan_in_node
 from c3sim.models.phase import PhasePlan
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective
 
-EIGHT, FOUR = load_hardware("h200-8").node, load_hardware("h200-4").node
+EIGHT, FOUR = load_node("h200-8"), load_node("h200-4")
 MIB = 2**20
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from c3sim.models.unit_port import Company, lines_beside, under_way, way, way_of_loads
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 KIB = 1024
-H200 = load_hardware("h200-1").node.gpu
+H200 = load_node("h200-1").gpu
 
 
 UNITS = H200.compute_units

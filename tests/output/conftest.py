@@ -23,7 +23,7 @@ from c3sim.result import (
     TaskResult,
     Timeline,
 )
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 MS = 1e-3
 # Until 1 ms the collective holds 32 of 304 compute units and the GEMM the others; then the GEMM has
@@ -160,7 +160,7 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> IterationResult:
     """24 layers in two stages, twelve each, of which four are drawn; made once for all workers."""
     parallel = {"pp": 2, "cp": 2, "tp": 2, "dp_shard": 1}
     loaded = described(node="h200-8", layers=24, batch=4, tokens=512, parallel=parallel)
-    node = load_hardware("h200-8").node
+    node = load_node("h200-8")
     return shared(
         tmp_path_factory, "step", lambda: run_described(loaded, node, settings={}, trace=True)
     )

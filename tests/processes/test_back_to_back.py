@@ -8,11 +8,11 @@ from made_workload import workload_of
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Gemm
 
-H200 = load_hardware("h200-2").node
-MI300X = load_hardware("mi300x-8").node
+H200 = load_node("h200-2")
+MI300X = load_node("mi300x-8")
 HOLD = {"kind": "hold", "workgroups": 1, "time": "100 us"}
 GATHER = {"kind": "collective", "op": "all_gather", "size": "4 KiB"}
 

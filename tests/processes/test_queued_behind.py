@@ -9,9 +9,9 @@ from made_workload import workload_of
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 KERNELS = NODE.gpu.kernels
 GAP = KERNELS.back_to_back_latency or 0.0
 

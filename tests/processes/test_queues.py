@@ -14,9 +14,9 @@ from made_workload import workload_of
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("h200-1").node
+NODE = load_node("h200-1")
 KERNELS = NODE.gpu.kernels
 MEASURED = Path(__file__).parents[2] / "validation/data/kernels"
 
@@ -93,7 +93,7 @@ def test_one_queue_makes_the_order_of_launches_that_of_starts() -> None:
     in any order, one rank whose product came first makes all of them wait. In one queue nobody's
     does: eight of eight begin with the all-gather.
     """
-    node = load_hardware("h200-8").node
+    node = load_node("h200-8")
     gemm = {"kind": "gemm", "m": 8192, "n": 3584, "k": 4096, "stream": "compute"}
     gather = {"kind": "collective", "op": "all_gather", "size": "64 MiB", "stream": "comm"}
     tasks = {"gather": gather, "gemm": gemm, "next": {**gemm, "after": ["gather"]}}

@@ -13,7 +13,7 @@ from shapes import TEACHING
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Dies, Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 US = 1e-6
 OVERHEAD = 3 * US  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end is seen
@@ -115,7 +115,7 @@ def test_what_fits_the_memory_side_cache_comes_from_memory_once(
     """Eight dies with 4 MiB of L2 each and 256 MiB behind them: 128 MiB do not fit in the L2s, and
     three passes read them from memory once; 512 MiB fit nowhere.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     task = {"kind": "stream", "pattern": "read", "bytes": size}
 
     def from_hbm(passes: int) -> float:
@@ -273,7 +273,7 @@ def test_stages_overlap_misses_with_matrix_instructions() -> None:
     instructions; with one workgroup on a unit and one stage they follow one another, with four
     stages a quarter of the shorter is left.
     """
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     task = {"kind": "gemm", "m": 256, "n": 8192, "k": 8192, "macro_tile": [128, 128]}
     times = []
     for stages in (1, 4):

@@ -11,7 +11,7 @@ from shapes import TEACHING
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 US = 1e-6
 DISPATCH, SEEN = 2 * US, 1 * US  # of the teaching GPU
@@ -80,7 +80,7 @@ def test_rounds_of_a_kernel_are_one_segment_with_the_same_end() -> None:
     """H200 fills its engines each by itself: 60 rounds cost few events, and a newcomer with a
     higher priority still gets room at the end of the round.
     """
-    on = load_hardware("h200-2").node
+    on = load_node("h200-2")
     rounds = 60
     long = {"kind": "kernel", "time": "600 us", "workgroups": 132 * rounds, "per_unit": 1}
     alone = simulate(on, workload_of({"long": long}))

@@ -6,12 +6,12 @@ from pydantic import ValidationError
 import c3sim
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
-from c3sim.spec.reading.loading import load_hardware, load_workload
+from c3sim.spec.reading.loading import load_node, load_workload
 from c3sim.spec.reading.paths import set_si
 from c3sim.spec.task import Access, Kernel, Served
 from c3sim.spec.workload import HostThreads, StreamKernel, Workload
 
-H200, MI300X = load_hardware("h200-2").node, load_hardware("mi300x-8").node
+H200, MI300X = load_node("h200-2"), load_node("mi300x-8")
 PAIR = load_workload("c3-pair")
 GIB = 2.0**30
 #: 15 of 16 lines of a row miss that would hit in order.

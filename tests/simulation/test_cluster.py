@@ -12,12 +12,12 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import Workload
 
-CLUSTER = load_hardware("mi300x-cluster").node
-ALONE = load_hardware("mi300x-8").node
+CLUSTER = load_node("mi300x-cluster")
+ALONE = load_node("mi300x-8")
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 REDUCE = {"kind": "collective", "op": "all_reduce", "size": "64 MiB"}
 

@@ -7,11 +7,11 @@ from made_workload import workload_of
 from steps import steps
 
 from c3sim.simulation.critical_path import begins, least_time, precedence, tails
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan as resolve
 
-NODE = load_hardware("mi300x-8").node  # 304 compute units
+NODE = load_node("mi300x-8")  # 304 compute units
 GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192, "schedule": "persistent"}  # fills them
 GATHER = {"kind": "collective", "op": "all_gather", "size": 2**20}
 

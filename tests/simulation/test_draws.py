@@ -14,7 +14,7 @@ from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation.draws import MOST, draws, weighted_median, weighted_quantile
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
@@ -24,7 +24,7 @@ GATHER = {"kind": "collective", "op": "all_gather", "size": 128 * 2**20}
 
 @pytest.fixture(scope="module")
 def node() -> Node:
-    return load_hardware("h200-2").node
+    return load_node("h200-2")
 
 
 def pair(**host: object) -> Workload:
@@ -54,14 +54,14 @@ def test_two_ranks_draw_one_of_two_orders_each(node: Node) -> None:
 
 def test_eight_ranks_seldom_agree() -> None:
     """1 - 2 x 2^-8 of all turns have both orders."""
-    node = load_hardware("h200-8").node
+    node = load_node("h200-8")
     mixed = max(draws(plan(pair(release="per_rank"), node)), key=lambda draw: draw.probability)
     assert mixed.probability == pytest.approx(1 - 2 / 256)
     assert len(mixed.arrivals.classes) == 2
 
 
 def test_a_gpu_that_keeps_launch_order_has_one_way() -> None:
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     assert node.gpu.kernels.release_order == "launch"
     assert len(draws(plan(pair(release="per_rank"), node))) == 1
 
@@ -113,7 +113,7 @@ def test_a_rank_whose_gemm_is_first_keeps_the_collective_out_on_all(node: Node) 
 
 @pytest.mark.parametrize("name", ["h200-2", "h200-4"])
 def test_classes_that_are_folded_end_when_all_gpus_do(name: str) -> None:
-    machine = load_hardware(name).node
+    machine = load_node(name)
     folded = simulate(machine, pair(release="per_rank"), fold=True)
     unfolded = simulate(machine, pair(release="per_rank"), fold=False)
     assert [outcome.end for outcome in folded.outcomes] == pytest.approx(

@@ -15,7 +15,7 @@ from c3sim.simulation.run import TaskRun
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.parts import Variation
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
@@ -27,7 +27,7 @@ REDUCE = {"kind": "collective", "op": "all_reduce", "size": 128 * 2**20}
 
 @pytest.fixture(scope="module")
 def node() -> Node:
-    return load_hardware("mi300x-8").node
+    return load_node("mi300x-8")
 
 
 def pair(**loop: Any) -> Workload:
@@ -121,7 +121,7 @@ def test_a_collective_that_ends_last_keeps_ranks_in_step(node: Node) -> None:
 
 def test_result_and_explanation_tell_waiting_from_moving(node: Node) -> None:
     """On teaching-4, with ranks as unlike as those of MI300X, and an eighth of the work."""
-    teaching = load_hardware("teaching-4").node
+    teaching = load_node("teaching-4")
     unlike = teaching.changed(gpu__variation=node.gpu.variation)
     tasks = pair().tasks
     eighth = {
@@ -149,7 +149,7 @@ def test_copies_of_engines_wait_for_the_last_rank() -> None:
         "gather": {**REDUCE, "op": "all_gather", "backend": "nccl", "by": "engines"},
         "gemm": {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192},
     }
-    two = load_hardware("h200-2").node
+    two = load_node("h200-2")
 
     def waited(barrier: bool) -> float:
         host = {"release": "per_rank", "loop": {"iterations": 60, "barrier": barrier}}

@@ -8,10 +8,10 @@ from made_workload import workload_of
 from c3sim.simulation.exposure import exposure, length, uncovered, union
 from c3sim.simulation.run import TaskRun
 from c3sim.simulation.runs import run_once, undisturbed
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 64 * 2**20}
 
@@ -82,5 +82,5 @@ def test_a_task_may_be_called_like_a_class():
 
 def test_ranks_out_of_step_have_a_median():
     pair = workload_of({"gemm": GEMM, "gather": GATHER}, host={"release": "per_rank"})
-    found = run_once(load_hardware("h200-2").node, pair)
+    found = run_once(load_node("h200-2"), pair)
     assert len(found.outcomes) > 1 and 0 < found.exposure.exposed < found.end

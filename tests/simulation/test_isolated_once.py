@@ -19,7 +19,7 @@ from c3sim.simulation import runs
 from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of, set_si
 
 
@@ -44,7 +44,7 @@ def test_a_task_is_simulated_once_whatever_its_name() -> None:
             "bytes": "1 MiB",
             "after": [f"gemm{i}"],
         }
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     workload = workload_of(tasks, node="teaching-4")
     runs.forget()
     ends = [runs.isolated(node, workload, name).end for name in workload.tasks]
@@ -66,7 +66,7 @@ def test_tasks_that_differ_in_their_waits_alone_are_looked_up_once(
     }
     streams = {"narrow": {"compute_units": "0-1"}}
     node, workload = (
-        load_hardware("teaching-4").node,
+        load_node("teaching-4"),
         workload_of(tasks, node="teaching-4", streams=streams),
     )
     one_by_one = {name: runs.isolated(node, workload, name) for name in tasks}
@@ -86,7 +86,7 @@ def test_tasks_that_differ_in_their_waits_alone_are_looked_up_once(
 def test_a_run_is_found_on_nodes_in_turns() -> None:
     """What was read of the node that was asked for last is remembered, of that one alone."""
     workload = workload_of(PAIR, node="teaching-4")
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     slow = scaled(node, lambda path, _: 0.5 if path == "links.bandwidth" else 1.0)
     runs.forget()
     first, other = (runs.isolated(each, workload, "gather").end for each in (node, slow))
@@ -106,7 +106,7 @@ PAIR: dict[str, object] = {
 def test_a_gemm_alone_is_not_simulated_again_where_only_links_differ() -> None:
     """A loop over bandwidths of links: the GEMM once, the collective each time."""
     workload = workload_of(PAIR, node="teaching-4")
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     runs.forget()
     for factor in (1.0, 0.9, 0.8):
         other = scaled(node, lambda path, _, by=factor: by if path == "links.bandwidth" else 1.0)
@@ -119,7 +119,7 @@ def test_an_iteration_asked_for_again_is_not_simulated_but_what_was_drawn_before
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workload = workload_of(PAIR, node="mi300x-8")
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     runs.forget()
     first = c3sim.run("bert-large-one-gpu")
     cold, warm = (runs.run_once(node, workload, settled=Settled(watts)) for watts in (200.0, 700.0))
@@ -136,7 +136,7 @@ def test_a_number_that_is_not_read_has_no_say(node: str, strategy: str) -> None:
     """Every number of a node is changed by itself: where a run did not read it, it stays the same
     to the last digit. A rate of DMA engines is read by who uses them alone.
     """
-    on = load_hardware(node).node
+    on = load_node(node)
     workload = best_workload(strategy, workload_of(PAIR, node=node), on)
     seen, reads = watched(on)
     run = simulate(seen, workload, energy=True)
@@ -155,7 +155,7 @@ def test_what_is_expected_counts_as_read_and_more_is_noted() -> None:
     """The same run of a node with other links reads what it read before; who reads more has that
     and what was expected.
     """
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     quick, late = (
         scaled(node, lambda each, _, path=path: 0.9 if each == path else 1.0)
         for path in ("links.bandwidth", "links.latency")
@@ -174,7 +174,7 @@ def test_runs_share_what_is_watched_until_one_reads_more() -> None:
     """Two nodes with one GPU: it is watched once. What a run reads beyond counts for all that have
     it by then, and who comes later has another one, of which no more is read than was expected.
     """
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     slow = node.changed(links__latency=2 * node.links.latency)
     seen, reads = watched(node)
     assert seen.links.bandwidth and seen.gpu.hbm.bandwidth
@@ -190,7 +190,7 @@ def test_runs_share_what_is_watched_until_one_reads_more() -> None:
 
 def test_what_is_asked_of_a_whole_model_is_all_read() -> None:
     """A text, a copy or a comparison of the links: links of another latency are others."""
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     other = scaled(node, lambda path, _: 0.9 if path == "links.latency" else 1.0)
     for asks in (
         lambda links: links.model_dump(),
@@ -211,7 +211,7 @@ def test_keys_of_a_mapping_are_read_one_by_one() -> None:
     """A library that nobody looks up may be another; which libraries there are is read by who goes
     through them.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     libraries = node.gpu.gemm_libraries
     fewer = {name: libraries[name] for name in ("hipblaslt",)}
     other = node.changed(gpu__gemm_libraries=fewer)
@@ -228,7 +228,7 @@ def test_launch_order_has_no_say_on_units_of_their_own(node: str) -> None:
     order as well: the same run, which is simulated once. On shared units order decides.
     """
     workload = workload_of(PAIR, node=node)
-    target = load_hardware(node).node
+    target = load_node(node)
     apart = [candidates_of(name, workload, target)[0].workload for name in ("rp", "sp_rp")]
     assert apart[0].host.order != apart[1].host.order
     first, second = (simulate(target, each) for each in apart)
@@ -245,7 +245,7 @@ def test_runs_of_one_node_are_known_by_it_and_forgotten() -> None:
     Outside, nothing is known of them.
     """
     workload = workload_of(PAIR, node="teaching-4")
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     runs.forget()
     with runs.of_one_node():
         first = runs.run_once(node, workload)
@@ -260,7 +260,7 @@ def test_a_gpu_as_tuned_is_not_written_out_for_each_question(
 ) -> None:
     """Nodes with a number set by hand hold the GPU as its libraries know it, which has mappings."""
     workload = workload_of(PAIR, node="mi300x-8")
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     runs.forget()
     runs.run_once(node, workload)
     values = [1e12 * number for number in (3, 4, 5)]
@@ -307,7 +307,7 @@ def test_by_copies_an_exchange_is_what_a_gathering_is(
         )
         for op in ("all_gather", "all_to_all")
     }
-    on = load_hardware(node).node
+    on = load_node(node)
     one, other = (simulate(on, workload, energy=True) for workload in read.values())
     assert one == other
     first, second = (runs.run_once(on, workload) for workload in read.values())
@@ -321,7 +321,7 @@ def test_by_copies_an_exchange_is_what_a_gathering_is(
 def test_no_other_exchange_is(node: str, fields: dict[str, object]) -> None:
     task = {**MOVED, **fields, "op": "all_to_all"}
     workload = workload_of({"moved": task}, node=node)
-    assert runs._as_run(load_hardware(node).node, workload) is workload
+    assert runs._as_run(load_node(node), workload) is workload
 
 
 def test_the_turn_that_says_what_was_drawn_before_is_remembered(
@@ -333,7 +333,7 @@ def test_the_turn_that_says_what_was_drawn_before_is_remembered(
     workload = workload_of(node="h200-8", **loop)
     turns, first = list[Node](), runs.first_turn
     monkeypatch.setattr(runs, "first_turn", lambda on, work: turns.append(on) or first(on, work))
-    node = load_hardware("h200-8").node
+    node = load_node("h200-8")
     other, _ = set_si(node, NO_WORKLOAD, "links.bandwidth", node.links.bandwidth / 2)
     runs.forget()
     settled = runs.settled_before(node, workload)
@@ -352,7 +352,7 @@ def test_the_turn_of_a_loop_is_known_behind_the_clocks_that_it_leaves() -> None:
     """With its energy it answers for one without; where a kind is private the clock of all tasks
     moves with it, so there it is run.
     """
-    workload, node = _looped("graph"), load_hardware("mi300x-8").node
+    workload, node = _looped("graph"), load_node("mi300x-8")
     runs.forget()
     found = runs.run_once(node, workload)
     again = simulate(node, workload, clocks=found.clocks)
@@ -369,7 +369,7 @@ def test_the_turn_of_a_loop_is_known_behind_the_clocks_that_it_leaves() -> None:
 @pytest.mark.parametrize("launch", ["graph", "eager"])
 def test_the_time_of_a_call_has_a_say_where_hosts_call_alone(launch: str) -> None:
     """Of a task, and of the host that says it for those without."""
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     slow, _ = set_si(node, NO_WORKLOAD, "host.launch_time", 1e-3)
     runs.forget()
     first = runs.run_once(node, _looped(launch))

@@ -13,11 +13,11 @@ from c3sim.machine import machine
 from c3sim.simulation import runs
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Loop, Workload
 from c3sim.tasks import engine_collective
 
-NODE = load_hardware("teaching-4").node
+NODE = load_node("teaching-4")
 
 
 def row(count: int, **fields: Any) -> Workload:
@@ -99,9 +99,9 @@ def looped(workload: Workload) -> Workload:
     ("node", "workload"),
     [
         (NODE, row(50)),
-        (load_hardware("mi300x-8").node, pieces("dma")),
-        (load_hardware("mi300x-8").node, pieces("rccl")),
-        (load_hardware("mi300x-8").node, looped(pieces("rccl"))),
+        (load_node("mi300x-8"), pieces("dma")),
+        (load_node("mi300x-8"), pieces("rccl")),
+        (load_node("mi300x-8"), looped(pieces("rccl"))),
     ],
     ids=["kernels", "engines", "channels", "governors"],
 )
@@ -133,6 +133,6 @@ def test_equal_pieces_ask_for_their_commands_and_flows_once(
         lambda *a, **k: made.append("program") or program(*a, **k),
     )
     monkeypatch.setattr(machine, "bill_of", lambda *a, **k: made.append("flow") or bill(*a, **k))
-    simulate(load_hardware("mi300x-8").node, pieces("dma"))
+    simulate(load_node("mi300x-8"), pieces("dma"))
     assert made.count("program") == 1
     assert 1 < made.count("flow") < 7

@@ -11,7 +11,7 @@ from made_workload import workload_of
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_value
 
 __all__ = ["MS", "NODE", "changed", "run"]
@@ -68,7 +68,7 @@ def changed(node: Node, **settings: object) -> Node:
 
 
 def _made() -> Node:
-    node = load_hardware("teaching-cluster").node
+    node = load_node("teaching-cluster")
     for path, value in [*PLENTY.items(), *((path, "0 us") for path in LATENCIES)]:
         node, _ = set_value(node, ANY, path, value)
     return node

@@ -13,7 +13,7 @@ from c3sim.iterations.measured import measure
 from c3sim.iterations.result import IterationResult
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
-from c3sim.spec.reading.loading import LoadedIteration, load_hardware, with_model
+from c3sim.spec.reading.loading import LoadedIteration, load_node, with_model
 
 EIGHT_B = {"model": "llama-3-8b", "tokens": 4096, "node": "h200-4"}
 
@@ -26,7 +26,7 @@ def described(**fields: Any) -> LoadedIteration:
 
 def planned(**fields: Any) -> Plan:
     loaded = described(**fields)
-    return plan(loaded.iteration, loaded.model, load_hardware(loaded.iteration.node).node)
+    return plan(loaded.iteration, loaded.model, load_node(loaded.iteration.node))
 
 
 def built(layers: int, **fields: Any) -> Built:
@@ -35,7 +35,7 @@ def built(layers: int, **fields: Any) -> Built:
 
 def result(all_layers: bool = False, **fields: Any) -> IterationResult:
     loaded = described(**fields)
-    node = load_hardware(loaded.iteration.node).node
+    node = load_node(loaded.iteration.node)
     measured = measure(loaded.iteration, loaded.model, node, all_layers=all_layers)
     return result_of(measured, "as_written")
 

@@ -22,7 +22,7 @@ from c3sim.errors import C3simError, InputErrors
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, open_workload
+from c3sim.spec.reading.loading import load_node, open_workload
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Workload
 
@@ -40,9 +40,7 @@ ALIKE = (
     *("mi325x-8", "mi350x-8", "mi355x-2", "mi355x-4"),
 )
 NODES: dict[str, Node] = {
-    name: at_most(2, 4, load_hardware(name).node)
-    for name in library.names("node")
-    if name not in ALIKE
+    name: at_most(2, 4, load_node(name)) for name in library.names("node") if name not in ALIKE
 }
 #: A test run tries every workload on the first that can run it; on others a :func:`cover`.
 TEACHING = ("teaching-4", "teaching-cluster")

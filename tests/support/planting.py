@@ -26,6 +26,7 @@ MOST_BYTES, MOST_FILES = 300_000, 20
 READERS = {
     (loading, "load_workload"): "show",
     (loading, "load_hardware"): "show",
+    (loading, "load_node"): "show",
     (loading, "load_study"): "show",
     (records, "load_records"): "validate",
 }

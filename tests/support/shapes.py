@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from c3sim.spec.hardware import Dies, Gpu
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-TEACHING = load_hardware("teaching-4").node
+TEACHING = load_node("teaching-4")
 
 
 def gpu_of(dies: int, engines: Sequence[int], rule: str = "weighted_rotation") -> Gpu:

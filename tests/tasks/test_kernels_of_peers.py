@@ -11,10 +11,10 @@ from c3sim.errors import InputErrors
 from c3sim.simulation.simulate import Run, simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("mi210-4").node
-PAIR = load_hardware("mi210-cluster").node
+NODE = load_node("mi210-4")
+PAIR = load_node("mi210-cluster")
 SIZE = 64 * 2**20
 #: Workgroups that stay, with ten tasks each and next to nothing to read.
 KERNEL = {"kind": "kernel", "read": SIZE, "written": SIZE, "workgroups": 208, "tiles": 2080}
@@ -48,7 +48,7 @@ def test_a_kernel_that_only_stores_takes_what_stores_were_measured_to(name: str,
     """Task ``stores`` is checked against records (suites mi300x_stores, h200_stores). A kernel with
     the same bytes for peers also writes its own part, at the rate at which a unit moves bytes.
     """
-    node = load_hardware(name).node
+    node = load_node(name)
     size, workgroups = 84 * 2**20, 4
     own = size // (node.gpus - 1)
     stores = {"kind": "stores", "bytes": size, "workgroups": workgroups, "tile": tile}
@@ -108,7 +108,7 @@ def test_a_put_is_two_posts_of_the_workgroup_that_ends_the_slice() -> None:
 
 
 def test_who_puts_needs_a_known_cost() -> None:
-    cluster = load_hardware("mi300x-cluster").node
+    cluster = load_node("mi300x-cluster")
     assert cluster.scale_out is not None
     cluster = cluster.changed(scale_out__kernel_post_time=None)
     copy = {"kind": "copy", "executor": "nic", "bytes": SIZE, "peer": 8, "gpus": "all"}

@@ -12,9 +12,9 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 
-NODE = load_hardware("h200-8").node
+NODE = load_node("h200-8")
 USE = NODE.collective_library("nccl").engines
 assert USE is not None
 MIB = 2.0**20
@@ -63,7 +63,7 @@ def test_symmetric_kernels_as_measured() -> None:
     """Eight H100, device times without dispatch and completion (see the node's file): 10.9, 27.4,
     95.3, 363.2 us.
     """
-    node = load_hardware("h100-8").node
+    node = load_node("h100-8")
     kernels = node.gpu.kernels
     outside = kernels.dispatch_latency + kernels.completion_latency
     for mib, measured in ((2, 10.9e-6), (8, 27.4e-6), (32, 95.3e-6), (128, 363.2e-6)):
@@ -79,7 +79,7 @@ def test_symmetric_kernels_store_at_every_peer_where_nothing_multiplies(
     blocks of 26 GB/s fill. A switch that multiplies sends the own part back as
     well; the library has it do so from three GPUs on.
     """
-    node = load_hardware(f"h200-{ranks}").node
+    node = load_node(f"h200-{ranks}")
     plain = node.changed(links__multicast=False, links__reduction=False)
     of_blocks: dict[str, Any] = {"size": 256 * MIB, "backend": "nccl_symmetric", "channels": 16}
     end = run(node=plain, **of_blocks).end
@@ -93,7 +93,7 @@ def test_what_engines_do_not_carry_is_refused() -> None:
     with pytest.raises(InputErrors, match="nccl has engines carry"):
         run("all_reduce", by="engines")
     with pytest.raises(InputErrors, match="multicast"):
-        run(node=load_hardware("mi300x-8").node, by="engines", variant="multicast")
+        run(node=load_node("mi300x-8"), by="engines", variant="multicast")
 
 
 def test_engines_follow_each_other_in_an_eager_stream() -> None:
@@ -109,7 +109,7 @@ def test_out_of_place_the_own_part_is_copied_before_the_others() -> None:
     """On two H200, 160 MiB: 80 MiB within the GPU in 41 us and to the peer in 216, one behind the
     other; a turn took 282 us (h200_loops_4_isolated). In place nothing is copied within the GPU.
     """
-    two = load_hardware("h200-2").node
+    two = load_node("h200-2")
     in_place, own_too = (
         run(size=160 * MIB, node=two, by="engines", out_of_place=own).end for own in (False, True)
     )

@@ -9,11 +9,11 @@ import pytest
 import c3sim
 from c3sim.models.gemm import plan_gemm
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD, set_value
 from c3sim.spec.workload import Gemm
 
-H100, H200 = (load_hardware(name).node for name in ("h100-1", "h200-1"))
+H100, H200 = (load_node(name) for name in ("h100-1", "h200-1"))
 MIB = 1 << 20
 
 
@@ -167,6 +167,6 @@ def test_a_grade_is_of_its_own_file(tmp_path: Path) -> None:
     assert H100.grade == "measured"
     own = tmp_path / "own.yaml"
     own.write_text("schema: 2\nlike: h100-1\nname: own\n", encoding="utf-8")
-    assert load_hardware(own).node.grade is None
+    assert load_node(own).grade is None
     gemm = {"schema": 1, "name": "g", "tasks": {"g": {"kind": "gemm", "m": 64, "n": 64, "k": 64}}}
     assert any("data sheets" in note for note in c3sim.run(gemm, node="mi325x-8").notes)

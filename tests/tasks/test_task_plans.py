@@ -16,13 +16,13 @@ from c3sim.processes.plan import Planned, Scene
 from c3sim.simulation.folding import folds
 from c3sim.spec import workload as specs
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import HostTask, Workload
 from c3sim.tasks.kind import Kind
 from c3sim.tasks.plan import KINDS, plan
 
 PACKAGE = Path(__file__).parents[2] / "c3sim"
-NODE = load_hardware("teaching-4").node
+NODE = load_node("teaching-4")
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
 COPY = {"kind": "copy", "bytes": "1 MiB"}
 

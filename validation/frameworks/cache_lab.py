@@ -24,7 +24,7 @@ from c3sim.cachelab.laboratory import Counts, Laboratory
 from c3sim.cachelab.machine import machine_of
 from c3sim.cachelab.nests import Program, product, program_of
 from c3sim.cachelab.stream import Launch, Memory
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.study import Application
 
 STATES = ("cold", "warm")
@@ -100,7 +100,7 @@ def rates(counts: Counts) -> dict[str, float]:
 
 
 def predict(node: str, path: str) -> None:
-    machine = machine_of(load_hardware(node).node)
+    machine = machine_of(load_node(node))
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
     for name, kernel, load, numbers in cases(path):

@@ -26,7 +26,7 @@ from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.share import Share
 from c3sim.iterations.steps import Op
 from c3sim.spec.iteration import TransformerInPlace
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 from .records import record
 
@@ -140,7 +140,7 @@ def _between(
     found: Mapping[tuple[str, str], list[float]], times: Times, name: str, phase: str
 ) -> float:
     """Us of a whole tiny layer that its operators do not take."""
-    operators = OperatorSet.on(load_hardware("h200-2").node.gpu, "bf16", fused=False)
+    operators = OperatorSet.on(load_node("h200-2").gpu, "bf16", fused=False)
     layer = Layer(operators, MODELS[name], Share(sequences=1, tokens=16, training=True))
     calls: Counter[str] = Counter()
     for step in layer.backward() if phase == "backward" else layer.forward():

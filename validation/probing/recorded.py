@@ -58,13 +58,13 @@ def ratios(lines: Sequence[bytes], node_name: str) -> dict[str, list[float]]:
     """Metric -> measured over predicted, of records in *lines*, on the node of that name; empty
     where there is no model of it. Records that it cannot run are left out.
     """
-    from c3sim.spec.reading.loading import load_hardware
+    from c3sim.spec.reading.loading import load_node
     from c3sim.spec.reading.records import parse_record
     from c3sim.validation.compare.measurements import measured_figures, merge
     from c3sim.validation.compare.predict import predict_record
 
     try:
-        node = load_hardware(node_name).node
+        node = load_node(node_name)
     except InputError:
         return {}
     found: dict[str, list[float]] = {}

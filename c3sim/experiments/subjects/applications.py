@@ -21,7 +21,7 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.cache_policy import CachePolicy
 from c3sim.spec.hardware import Dies, Node
 from c3sim.spec.parts import L2
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.study import Application, PlainMachine, PolicyMachines
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Workload
@@ -79,8 +79,8 @@ class Machines:
         """*base*: the node whose file says what is not published of the published machine; *given*:
         the only machine.
         """
-        self._published, self._base = machines.published, load_hardware(base).node
-        self._nodes = {name: load_hardware(name).node for name in machines.nodes}
+        self._published, self._base = machines.published, load_node(base)
+        self._nodes = {name: load_node(name) for name in machines.nodes}
         self._given = given
         if given is not None:
             self._nodes = {given.name: given}

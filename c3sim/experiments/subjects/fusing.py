@@ -38,7 +38,7 @@ from c3sim.spec.base import Spec
 from c3sim.spec.hardware import Node
 from c3sim.spec.models import Dlrm
 from c3sim.spec.quantities import Extent, Parts
-from c3sim.spec.reading.loading import LoadedNode, load_any_model, load_hardware
+from c3sim.spec.reading.loading import LoadedNode, load_any_model, load_hardware, load_node
 from c3sim.spec.study import Study
 from c3sim.spec.workload import Workload
 
@@ -93,7 +93,7 @@ def placed(asked: Asked) -> list[Placed]:
     for entry in rows_of(asked.study, Entry):
         name = given.name if given else entry.node
         if name not in nodes:
-            nodes[name] = node_of(asked.study, given or load_hardware(name).node)
+            nodes[name] = node_of(asked.study, given or load_node(name))
             if nodes[name].ranks < 2:
                 raise InputError(f"{name} has one GPU; a collective needs two")
             known = asked.options.provenance if given else load_hardware(name).provenance

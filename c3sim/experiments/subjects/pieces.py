@@ -20,7 +20,7 @@ from c3sim.experiments.trees import GemmBy, Sizes, regrets
 from c3sim.simulation.runs import run_once, undisturbed
 from c3sim.spec.hardware import Node
 from c3sim.spec.pieces import MeasuredPieces, PiecesStudy, Shape
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_field
 from c3sim.spec.schedules import expanded, whole
 from c3sim.spec.study import Range, Study
@@ -44,7 +44,7 @@ def pieces_of(study: Study) -> PiecesStudy:
 def cases_of(study: Study, given: Node | None) -> list[Case]:
     """Every scenario; *given*: instead of the study's nodes. Raises InputError."""
     plan = pieces_of(study)
-    nodes = [given] if given is not None else [load_hardware(name).node for name in plan.nodes]
+    nodes = [given] if given is not None else [load_node(name) for name in plan.nodes]
     nodes = [node_of(study, node, but="pieces.") for node in nodes]
     return [
         _case(name, shape, node, op, by)
@@ -110,7 +110,7 @@ def as_measured(plan: MeasuredPieces, of: GemmBy, schedule: Schedule | None) -> 
 
 def predicted(plan: MeasuredPieces, of: GemmBy) -> dict[str, float]:
     """Time [s] of each schedule of one GEMM."""
-    node = load_hardware(plan.node).node
+    node = load_node(plan.node)
     return {
         name: _time(as_measured(plan, of, schedule), node)
         for name, schedule in plan.schedules.items()

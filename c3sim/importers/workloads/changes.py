@@ -74,17 +74,17 @@ def imported(
     """
     from c3sim.importers import fitting_nodes, import_iteration
     from c3sim.importers.workloads.imported import trace_files
-    from c3sim.spec.reading.loading import load_hardware
+    from c3sim.spec.reading.loading import load_node
 
     files = trace_files(paths)
     fitting = [] if node else fitting_nodes(files[0], "auto")
-    fitting = [name for name in fitting if load_hardware(name).node.gpus >= len(files)]
+    fitting = [name for name in fitting if load_node(name).gpus >= len(files)]
     if not node and len(fitting) != 1:
         hint = f"it may be {' or '.join(fitting)}" if fitting else "'c3sim list' has the packaged"
         message = f"{files[0].name} does not tell its node; give it: {hint}"
         raise InputError(message, "--node")
-    other = None if translate is None else load_hardware(translate).node
-    return import_iteration(files, load_hardware(node or fitting[0]).node, iteration, other=other)
+    other = None if translate is None else load_node(translate)
+    return import_iteration(files, load_node(node or fitting[0]), iteration, other=other)
 
 
 def _moved(each: Difference) -> float:

@@ -18,7 +18,7 @@ from c3sim.output.results.table import ResultTable
 from c3sim.result import Result
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Described
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import get_value, paths_of, unit_of
 from c3sim.spec.units import format_si, parse_quantity
 from c3sim.spec.workload import Workload
@@ -75,7 +75,7 @@ def setting(value: Any, unit: str) -> str:
 
 def _base(workload: Workload, node: Node, axes: set[str], study: Mapping[str, Any]) -> list[str]:
     plain_workload = _first(subject, workload.name, study.get("workload"))
-    plain_node = _first(lambda name: load_hardware(name).node, node.name, study.get("node"))
+    plain_node = _first(lambda name: load_node(name), node.name, study.get("node"))
     settings = []
     if plain_workload and paths_of(node, plain_workload[1]) != paths_of(node, workload):
         plain_workload = None  # another workload has that name

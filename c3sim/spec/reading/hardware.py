@@ -73,6 +73,11 @@ def load_hardware(path_or_name: str | Path) -> LoadedNode:
     return kept(_loaded, path_or_name)
 
 
+def load_node(path_or_name: str | Path) -> Node:
+    """The node of :func:`load_hardware` alone."""
+    return load_hardware(path_or_name).node
+
+
 def _loaded(path_or_name: str | Path) -> LoadedNode:
     document = _merged("node", library.find("node", path_or_name))
     node, leaves, like = _read(Node, document)
@@ -88,7 +93,7 @@ def load_gpu(path_or_name: str | Path) -> LoadedNode:
     """
     document = _merged("gpu", library.find("gpu", path_or_name))
     gpu, own, like = _read(Gpu, document)
-    node = load_hardware("mi300x-8").node.changed(gpu=gpu)
+    node = load_node("mi300x-8").changed(gpu=gpu)
     bases = [(files, {"gpu": data}) for files, data in document.bases]
     node, leaves, inherited = carry(
         node, {f"gpu.{path}": leaf for path, leaf in own.items()}, bases

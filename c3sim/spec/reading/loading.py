@@ -30,6 +30,7 @@ from c3sim.spec.reading.documents import Document, plain
 from c3sim.spec.reading.files import LARGEST_SPEC, display, read_bytes, read_document
 from c3sim.spec.reading.hardware import LoadedNode as LoadedNode
 from c3sim.spec.reading.hardware import load_hardware as load_hardware
+from c3sim.spec.reading.hardware import load_node as load_node
 from c3sim.spec.reading.huggingface import is_config, read_config
 from c3sim.spec.reading.mistakes import nearest_place, read, with_places
 from c3sim.spec.reading.paths import interpret, set_field

@@ -26,10 +26,10 @@ from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.library import names
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective, Workload
 
-NODES = {name: load_hardware(name).node for name in ("mi300x-8", "teaching-4", "h200-2", "h200-8")}
+NODES = {name: load_node(name) for name in ("mi300x-8", "teaching-4", "h200-2", "h200-8")}
 GEMM = {"kind": "gemm", "m": 2048, "n": 2048, "k": 2048}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 2**20}
 
@@ -221,12 +221,11 @@ def test_prelaunch_is_one_for_all_collectives(made_up: dict[str, float]) -> None
 
 
 @pytest.mark.parametrize(
-    "node",
-    [name for name in names("node") if name != "gb200-72" and load_hardware(name).node.gpus > 1],
+    "node", [name for name in names("node") if name != "gb200-72" and load_node(name).gpus > 1]
 )
 @pytest.mark.parametrize("op", ["all_gather", "all_to_all"])
 def test_it_runs_on_every_node(node: str, op: str) -> None:
-    found = load_hardware(node).node
+    found = load_node(node)
     given = workload({**GATHER, "op": op})
     before = given.model_dump_json()
     out = latte(given, found)

@@ -18,11 +18,11 @@ from c3sim.evaluation.strategies.table import STRATEGIES, best_candidate, candid
 from c3sim.simulation.runs import isolated, run_once
 from c3sim.spec.masks import parse_cu_mask
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload, task_order
 
-NODE = load_hardware("mi300x-8").node
-TEACHING = load_hardware("teaching-4").node
+NODE = load_node("mi300x-8")
+TEACHING = load_node("teaching-4")
 GEMM = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
 GATHER = {"kind": "collective", "op": "all_gather", "size": 64 * 2**20}
 DECODE = {"kind": "gemm", "m": 64, "n": 57344, "k": 8192}
@@ -149,7 +149,7 @@ def test_rp_leaves_channels_to_a_library_that_has_no_more_than_there_is_room_for
     assert NODE.collective_libraries["rccl"].channels.maximum <= 128
     assert one("rp:128", workload()).tasks["gather"].channels is None
     # NCCL gives 256 KiB among 8 ranks 8 of its 24 channels, so 16 units are enough (decision 112)
-    nodes = load_hardware("h200-8").node
+    nodes = load_node("h200-8")
     for size, channels in ((2**18, None), (2**28, 16)):
         small = workload(gather={**GATHER, "size": size})
         assert reserved(small, nodes, 16).tasks["gather"].channels == channels

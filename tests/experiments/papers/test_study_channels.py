@@ -9,7 +9,7 @@ from c3sim.evaluation.effort import Effort
 from c3sim.experiments.study import Options, Row, StudyResult, run_study
 from c3sim.experiments.subjects.beside import Beside, repeats_at_most
 from c3sim.models.gemm import plan_gemm
-from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_node, load_study
 from c3sim.spec.workload import Collective, Gemm
 
 pytestmark = pytest.mark.turns(5)
@@ -47,7 +47,7 @@ def curve(result: StudyResult, node: str, gemm: str) -> dict[int, Row]:
 @pytest.mark.parametrize("gemm", [DECODE, MEDIUM])
 def test_the_effort_foresees_how_often_a_gemm_is_repeated(gemm: Gemm, node: str) -> None:
     """At peak rates it is as often as it is run, or up to four times."""
-    on = load_hardware(node).node
+    on = load_node(node)
     gather = Collective(kind="collective", op="all_gather", size=2**26)
     assert 1 <= repeats_at_most(on, gemm) / Beside(on, gemm, gather).gemm.repeat <= 4
 
@@ -78,7 +78,7 @@ def test_a_gemm_pays_once_its_tiles_have_no_unit_left(result: StudyResult) -> No
     some tiles come in a second round. MI300X: 304 tiles of the medium one fill its 304 units, so
     the first channels already cost a second round, and more of them little.
     """
-    h200, mi300x = (load_hardware(name).node.gpu for name in ("h200-4", "mi300x-8"))
+    h200, mi300x = (load_node(name).gpu for name in ("h200-4", "mi300x-8"))
     assert plan_gemm(h200, DECODE).tiles == h200.compute_unit_count - 4
     free = curve(result, "h200-4", "decode")
     assert free[4].gemm_slowdown == pytest.approx(1.0, abs=2e-3)

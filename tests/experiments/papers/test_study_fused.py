@@ -19,7 +19,7 @@ from c3sim.experiments.subjects.operators import (
 )
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_node, load_study
 from c3sim.spec.workload import Gemm
 
 pytestmark = pytest.mark.turns(5)
@@ -32,8 +32,8 @@ STUDY = WHOLE.changed(
         for row in WHOLE.table
     )
 )
-NODE = load_hardware("mi210-4").node
-PAIR = load_hardware("mi210-cluster").node
+NODE = load_node("mi210-4")
+PAIR = load_node("mi210-cluster")
 HOW = Conditions(slices=8, occupancy=0.875, staging=True)
 #: 64 MiB of results from 8 rows each.
 EMBEDDING = Configuration("embedding_all_to_all", 262144, 128, 8)
@@ -149,7 +149,7 @@ def test_a_step_saves_no_more_than_the_exchange_has(result: StudyResult) -> None
 
 
 def test_it_can_be_asked_of_another_node_and_drawn(tmp_path) -> None:
-    found = run_study(STUDY, Options(node=load_hardware("h200-4").node, band=False))
+    found = run_study(STUDY, Options(node=load_node("h200-4"), band=False))
     assert isinstance(found, StudyResult)
     assert {row.node for row in found.rows} == {"h200-4"} and not found.published
     assert found.training is None

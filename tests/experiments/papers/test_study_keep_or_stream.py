@@ -9,13 +9,13 @@ from c3sim.experiments.subjects.policies import NONE, TRIED, warm
 from c3sim.simulation.runs import run_once
 from c3sim.spec.cache_policy import CachePolicy, TransferPolicy
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, load_study, load_workload, open_study
+from c3sim.spec.reading.loading import load_node, load_study, load_workload, open_study
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import StreamKernel, Workload
 
 pytestmark = pytest.mark.turns(5)
 
-MI300X, H200 = load_hardware("mi300x-8").node, load_hardware("h200-2").node
+MI300X, H200 = load_node("mi300x-8"), load_node("h200-2")
 PAIR = load_workload("c3-pair")
 WARM = warm(MI300X, PAIR)[1]
 ALONE = load_study("keep-or-stream").changed(pool=None)
@@ -121,7 +121,7 @@ def test_a_policy_at_a_level_that_is_not_there_is_refused():
     with pytest.raises(InputErrors, match="no memory-side cache"):
         check_on_node(workload, H200)
     with pytest.raises(InputErrors, match="gives no cache_policies"):
-        check_on_node(workload, load_hardware("teaching-4").node)
+        check_on_node(workload, load_node("teaching-4"))
 
 
 def test_a_policy_is_a_path_that_can_be_set():

@@ -14,7 +14,7 @@ from c3sim.experiments.iterations import iteration_cases
 from c3sim.experiments.papers.operator_shares import _needed, share
 from c3sim.experiments.study import StudyResult
 from c3sim.simulation.exposure import CLASSES
-from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_node, load_study
 
 pytestmark = pytest.mark.turns(5)
 
@@ -110,7 +110,7 @@ def cases(**scenario: Any) -> Any:
     changed = study.changed(
         nodes=("mi300x-8",), scenarios=(study.scenarios[0].changed(set=scenario),)
     )
-    return iteration_cases(changed, [load_hardware(name).node for name in changed.nodes])
+    return iteration_cases(changed, [load_node(name) for name in changed.nodes])
 
 
 def test_a_scenario_sets_whole_fields_fields_of_the_model_and_values_of_the_node() -> None:
@@ -128,7 +128,7 @@ def test_a_scenario_sets_whole_fields_fields_of_the_model_and_values_of_the_node
 def test_a_scenario_for_more_gpus_than_a_node_has_is_left_out() -> None:
     study = load_study("bert")
     names = {node: set[str]() for node in ("h200-8", "mi100-4")}
-    for case in iteration_cases(study, [load_hardware(name).node for name in study.nodes]):
+    for case in iteration_cases(study, [load_node(name) for name in study.nodes]):
         if case.node.name in names:
             names[case.node.name].add(case.name)
     assert names["h200-8"] - names["mi100-4"] == {"n128-b32-fp32-tensor8"}

@@ -16,7 +16,7 @@ from c3sim.experiments.study import Options, StudyResult, run_study
 from c3sim.experiments.subjects.sub_layer import SubLayer, tracked, with_gpus
 from c3sim.experiments.subjects.tensor_parallel import DEPTHS
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_node, load_study
 
 pytestmark = pytest.mark.turns(5)
 
@@ -98,7 +98,7 @@ def test_windows_and_tasks_agree_on_a_gemm_alone(result: StudyResult) -> None:
     """Two models of the same GEMM: in windows it waits less for memory, which has no load there
     that is not its own.
     """
-    node = load_hardware("t3-8").node
+    node = load_node("t3-8")
     for row in result.rows:
         if row.tp == 8 and row.sublayer != "fc1":
             depth = DEPTHS[row.sublayer] * 4256 // 8
@@ -135,11 +135,11 @@ def test_end_to_end_is_the_share_of_sub_layers(result: StudyResult) -> None:
 
 def test_a_node_without_such_memory_is_told_what_it_lacks() -> None:
     with pytest.raises(InputError, match=r"its file needs gpu\.near_memory, gpu\.hbm\.update_cost"):
-        run_study(STUDY, Options(node=load_hardware("mi300x-8").node))
+        run_study(STUDY, Options(node=load_node("mi300x-8")))
 
 
 def test_every_gpu_needs_a_tile() -> None:
     """A shallow product is not split, and 64 x 128 results are a few tiles."""
-    node = with_gpus(load_hardware("t3-8").node, 128)
+    node = with_gpus(load_node("t3-8"), 128)
     with pytest.raises(InputError, match=r"tiles for 128 GPUs; each needs one"):
         tracked(node, SubLayer(tokens=64, hidden=128, depth=64), reads=1e4, apart=0.5)

@@ -13,7 +13,7 @@ from c3sim.experiments.iterations import iteration_cases, most_layers
 from c3sim.experiments.papers.training_overlap import limited_by
 from c3sim.experiments.study import Row, StudyResult
 from c3sim.iterations.memory import memory_bytes
-from c3sim.spec.reading.loading import load_hardware, load_study
+from c3sim.spec.reading.loading import load_node, load_study
 
 pytestmark = pytest.mark.turns(5)
 
@@ -108,7 +108,7 @@ def test_limits_name_the_largest_loss() -> None:
 
 def test_as_many_layers_as_fit_are_no_more() -> None:
     study = load_study("overlap-in-training")
-    cases = iteration_cases(study, [load_hardware(name).node for name in study.nodes])
+    cases = iteration_cases(study, [load_node(name) for name in study.nodes])
     found: dict[tuple[str, str], int | None] = {}
     for case in cases:
         if case.name == "as frameworks do it":
@@ -127,7 +127,7 @@ def test_as_many_layers_as_fit_are_no_more() -> None:
 
 def test_a_model_of_which_nothing_fits_is_refused() -> None:
     study = load_study("overlap-in-training")
-    case = iteration_cases(study, [load_hardware(name).node for name in study.nodes])[0]
+    case = iteration_cases(study, [load_node(name) for name in study.nodes])[0]
     gpu = case.node.gpu
     small = case.node.changed(gpu=gpu.changed(hbm__capacity=1e9))
     with pytest.raises(InputError, match="not one layer fits a GPU of mi300x-8"):

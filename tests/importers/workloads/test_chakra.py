@@ -19,11 +19,11 @@ from c3sim.importers.chakra import read_graph
 from c3sim.importers.chakra_runs import TASK, WORKLOAD, workload_of
 from c3sim.importers.chakra_schema import messages, new_node, packed
 from c3sim.importers.workloads.imported import Imported
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 
 pytestmark = pytest.mark.turns(5)
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 STEP = Path(__file__).parents[1] / "data" / "chakra_fsdp_h200x2" / "step2.0.et"
 METADATA, SCHEMA = messages()
 COMP, COLLECTIVE = "COMP_NODE", "COMM_COLL_NODE"
@@ -240,7 +240,7 @@ def test_a_run_comes_back_from_its_traces(tmp_path: Path, name: str) -> None:
     and duration less the first one's start, each rounded by half a us at most.
     """
     files = c3sim.export_trace(name, tmp_path / "run.et")
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     assert [file.name for file in files] == [f"run.{rank}.et" for rank in range(8)]
     found = import_iteration([tmp_path], node, None)
     again = c3sim.export_trace(found.workload, tmp_path / "run.et")

@@ -11,10 +11,10 @@ from kineto_case import MadeTrace
 from c3sim.importers.workloads.alone import LoneTimes, followed, keys_of, part_of_limit, times_alone
 from c3sim.importers.workloads.trace import read_trace
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 GEMM = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 
 

@@ -16,10 +16,10 @@ from c3sim.importers.workloads.translate import translate
 from c3sim.models.memory import memory_given
 from c3sim.simulation.runs import isolated
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 GEMM = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"
 ADD = "void at::native::vectorized_elementwise_kernel<8, add>"
 SHAPE = {"grid": [4096, 1, 1], "block": [128, 1, 1], "registers per thread": 32}
@@ -247,7 +247,7 @@ def test_what_a_collective_took_alone_beyond_the_model_is_waiting_for_peers() ->
 
 def test_another_node_runs_it_with_its_own_libraries() -> None:
     """MI300X has neither cuBLAS nor NCCL; two GPUs of the trace make four groups of eight."""
-    other = load_hardware("mi300x-8").node
+    other = load_node("mi300x-8")
     found = build([read_trace(two_layers().text(), "made.json")], other, None)
     gemm, gather = (found.workload["tasks"][name] for name in ("gemm_1", "all_gather_3"))
     assert "library" not in gemm and "backend" not in gather
@@ -278,7 +278,7 @@ def test_a_translated_iteration_is_of_the_other_nodes_libraries() -> None:
     """
     made = two_layers()
     made.kernel(ADD, 1700, 2, called=1660, operator="aten::fill_", dims=[[1]], **SHAPE)
-    found, other = built(made), load_hardware("mi300x-8").node
+    found, other = built(made), load_node("mi300x-8")
     before = {name: dict(task) for name, task in found.workload["tasks"].items()}
     translate(found, NODE, other)
     after = found.workload["tasks"]
@@ -297,5 +297,5 @@ def test_collectives_of_eight_do_not_fit_two() -> None:
     made = MadeTrace()
     made.gather(1000, 300, mib=64, ranks=8, called=10)
     with pytest.raises(InputError, match="has 2 GPUs, the trace's collectives are among 8"):
-        eight = load_hardware("h200-8").node
+        eight = load_node("h200-8")
         translate(build([read_trace(made.text(), "made.json")], eight, None), eight, NODE)

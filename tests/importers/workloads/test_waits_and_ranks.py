@@ -10,10 +10,10 @@ from c3sim.importers.workloads.build import build
 from c3sim.importers.workloads.trace import Trace, choose, exposed, in_order, iterations, read_trace
 from c3sim.importers.workloads.waits import Waits, find_waits
 from c3sim.simulation.runs import isolated
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 
 
 def read(made: MadeTrace) -> Trace:

@@ -11,12 +11,12 @@ from made_workload import workload_of
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
-NODE = load_hardware("teaching-4").node
+NODE = load_node("teaching-4")
 RULES = "collective_libraries.rccl.channels"
 
 

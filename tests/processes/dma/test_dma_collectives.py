@@ -19,7 +19,7 @@ from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 US = 1e-6
 MESH = TEACHING.changed(links__topology="full_mesh")
@@ -132,7 +132,7 @@ def test_what_the_variants_submit_on_eight_gpus() -> None:
     """From the publication: 7 copies, 4 broadcasts, at most 4 swaps and 28 in all, 7 copies on one
     engine.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     for variant, op, expected in (
         ("pcpy", "all_gather", [7] * 8),
         ("bcst", "all_gather", [4] * 8),

@@ -20,14 +20,14 @@ from c3sim.processes.dma.copies import engine_for, host_engine_for
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.task import Command
 from c3sim.spec.workload import Collective
 from c3sim.tasks.engine_collective import _copies, collective_program
 
 US = 1e-6
 MESH = TEACHING.changed(links__topology="full_mesh")
-MI300X = load_hardware("mi300x-8").node
+MI300X = load_node("mi300x-8")
 
 
 def with_engines(node: Node = MESH, **update: object) -> Node:
@@ -293,7 +293,7 @@ def test_commands_that_differ_in_their_places_alone_are_checked_once(
 
     monkeypatch.setattr(Command, "__init__", noted)
     _copies.cache_clear()  # of other tests
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     gather = Collective(kind="collective", op="all_gather", size=2.0**20, backend="dma")
     program = collective_program(node, 0, gather)
     assert [command.peer for command in program] == [1, 2, 3, 4, 5, 6, 7]

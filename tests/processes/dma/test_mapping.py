@@ -6,7 +6,7 @@ import pytest
 from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 
 @pytest.mark.parametrize(("mapping", "owner"), [("peer", "gpu1"), ("ipc", "gpu0"), (None, "gpu1")])
@@ -15,6 +15,6 @@ def test_the_gpu_that_carries_a_pull(mapping: str | None, owner: str) -> None:
     copy = {"kind": "copy", "bytes": 2**24, "source": "peer", "destination": "gpu"}
     if mapping:
         copy["mapping"] = mapping
-    run = simulate(load_hardware("h200-2").node, workload_of({"pull": copy}), trace=True)
+    run = simulate(load_node("h200-2"), workload_of({"pull": copy}), trace=True)
     assert run.timeline is not None
     assert {span.owner for span in run.timeline.spans if span.row.startswith("dma")} == {owner}

@@ -11,9 +11,9 @@ from c3sim.machine.machine import Machine
 from c3sim.machine.state import Asked
 from c3sim.processes.dma.copies import DmaCopy, port_sharers, traffic
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-SWITCH, MESH = load_hardware("h200-4").node, load_hardware("mi300x-8").node
+SWITCH, MESH = load_node("h200-4"), load_node("mi300x-8")
 
 
 def copies(to: tuple[int, ...], engines: tuple[int, ...], *, pull: bool = False) -> list[DmaCopy]:

@@ -13,7 +13,7 @@ from c3sim.simulation.runs import isolated
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.schedules import expanded
 
 POST = 2e-6
@@ -24,7 +24,7 @@ def posting(node: Node, time: float | None = POST) -> Node:
     return node.changed(gpu__dma_engines__post_time=time)
 
 
-NODE = posting(load_hardware("mi300x-8").node)
+NODE = posting(load_node("mi300x-8"))
 
 
 def kernel(workgroups: int, rounds: int) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def test_pipelines_that_were_measured_on_mi355x(m, n, alone, how, total):
         }
         for i in range(chunks)
     }
-    found = run(load_hardware("mi355x-8").node, **tasks).end
+    found = run(load_node("mi355x-8"), **tasks).end
     assert found * 1e6 == pytest.approx(total, rel=0.15)
 
 

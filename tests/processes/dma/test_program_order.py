@@ -10,7 +10,7 @@ from shapes import TEACHING
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 US = 1e-6
 CALL = 20 * US  # of the host, for a kernel and for a copy
@@ -109,7 +109,7 @@ def test_what_is_due_is_posted_by_a_thread_of_its_own() -> None:
     """
     few, many = (run(layers(n, move=COPY), submission="direct") for n in (1, 10))
     assert few.task("move").end == many.task("move").end
-    node = load_hardware("h100-cluster").node
+    node = load_node("h100-cluster")
     send = {"kind": "copy", "bytes": 1024, "peer": node.gpus, "executor": "nic", "gpus": "all"}
     ends = []
     for count in (1, 100):
@@ -120,7 +120,7 @@ def test_what_is_due_is_posted_by_a_thread_of_its_own() -> None:
 
 def test_a_library_calls_for_the_copies_of_a_collective_within_its_call() -> None:
     """On eight H200 its own call, then seven copies; layer 2 behind them."""
-    node = load_hardware("h200-8").node
+    node = load_node("h200-8")
     gather = {"kind": "collective", "op": "all_gather", "size": "64 MiB"}
     starts = {}
     for by in ("kernel", "engines"):

@@ -8,7 +8,7 @@ from made_workload import workload_of
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
 COPY = {"kind": "copy", "bytes": 2**29, "gpus": "all", "mapping": "ipc"}
 PUSH = {**COPY, "source": "gpu", "destination": "peer"}
@@ -16,7 +16,7 @@ PULL = {**COPY, "source": "peer", "destination": "gpu"}
 
 
 def first(who: str) -> Node:
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     return node.changed(gpu__hbm__first=who)
 
 

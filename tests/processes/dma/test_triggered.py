@@ -10,10 +10,10 @@ from c3sim.simulation.counters import MemoryCounter
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 
-NODE = load_hardware("t3-8").node
+NODE = load_node("t3-8")
 SIZE = 15e6  # bytes: 100 us at 150 GB/s
 
 
@@ -64,4 +64,4 @@ def test_updates_need_memory_that_adds() -> None:
     gemm = {"kind": "gemm", "m": 1024, "n": 1024, "k": 1024, "updates": True}
     work = workload_of({"gemm": gemm})
     with pytest.raises(InputErrors, match=r"set gpu\.hbm\.update_cost"):
-        check_on_node(work, load_hardware("mi300x-8").node)
+        check_on_node(work, load_node("mi300x-8"))

@@ -12,7 +12,7 @@ from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.tasks.kernel import _queued
 
 US = 1e-6
@@ -74,7 +74,7 @@ def test_many_short_workgroups_give_their_places_back_one_by_one(
     traces show; here half way, when one of the 64 rounds ends. Of the same priority they begin when
     no workgroup is left that has not begun: with the last round.
     """
-    node, first = load_hardware("h200-1").node, kernel(read="512 MiB", stream="first")
+    node, first = load_node("h200-1"), kernel(read="512 MiB", stream="first")
     alone = simulate(node, workload_of({"t": first})).end
     tasks = {
         "t": first,

@@ -8,9 +8,9 @@ import pytest
 from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("h200-1").node
+NODE = load_node("h200-1")
 READ = {"kind": "stream", "pattern": "read", "bytes": "64 MB", "stream": "s"}
 
 

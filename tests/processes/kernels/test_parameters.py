@@ -13,7 +13,7 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 
 FAULT = 40e-6
@@ -73,4 +73,4 @@ def test_it_is_of_kernels_and_of_gpus_that_say_what_it_costs() -> None:
     check_on_node(asked, NODE)
     with pytest.raises(InputErrors, match="parameter_fault"):
         check_on_node(asked, with_fault(TEACHING, None))
-    assert load_hardware("h200-4").node.gpu.kernels.parameter_fault == pytest.approx(142e-6)
+    assert load_node("h200-4").gpu.kernels.parameter_fault == pytest.approx(142e-6)

@@ -9,9 +9,9 @@ from made_workload import workload_of
 
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 MEMORY = NODE.gpu.hbm.bandwidth
 
 

@@ -13,7 +13,7 @@ from c3sim.models.dispatch import RULES
 from c3sim.models.gemm import plan_gemm
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Gpu, Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.workload import DTYPE_BYTES, Gemm, Workload
 
 
@@ -160,7 +160,7 @@ def test_no_tile_is_lost_or_done_twice_under_a_mask(bits: int) -> None:
     """Masks of the first 7, 14 and 37 units of each die leave engines that are not in proportion to
     their turns, so rounds differ and none can stand for the next ones.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     gemm = {
         "kind": "gemm",
         "m": 16384,

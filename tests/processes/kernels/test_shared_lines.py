@@ -3,10 +3,10 @@
 import pytest
 
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import StreamKernel, Workload
 
-H200 = load_hardware("h200-2").node
+H200 = load_node("h200-2")
 GIB = 2.0**30
 
 

@@ -9,10 +9,10 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 
-MI300X = load_hardware("mi300x-8").node
-H200 = load_hardware("h200-2").node
+MI300X = load_node("mi300x-8")
+H200 = load_node("h200-2")
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "library": "triton", "stream": "gemm"}
 
 
@@ -170,7 +170,7 @@ def test_mistakes_on_a_node(tasks, message):
 
 
 def test_a_node_without_numbers_for_stores_says_so():
-    teaching = load_hardware("teaching-4").node
+    teaching = load_node("teaching-4")
     for task in (stores(), {**GEMM, "library": None, "results": "peers"}):
         task = {key: value for key, value in task.items() if value is not None}
         with pytest.raises(InputErrors, match="gives no remote_stores"):

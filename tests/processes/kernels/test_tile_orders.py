@@ -15,10 +15,10 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 
-MESH = load_hardware("mi300x-8").node
-SWITCH = load_hardware("h200-4").node
+MESH = load_node("mi300x-8")
+SWITCH = load_node("h200-4")
 ORDERS = ("mixed", "remote_first", "staggered", "by_owner")
 TILE = 256 * 256 * 2  # bytes of results
 

@@ -11,7 +11,7 @@ from clusters import MS, NODE, changed, run
 from made_workload import workload_of
 
 from c3sim.simulation.folding import can_fold
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Collective
 from c3sim.tasks.network import parts_of
 
@@ -114,7 +114,7 @@ def test_every_message_is_posted() -> None:
 
 
 def test_parts_are_few_where_submission_costs_more_than_it_hides() -> None:
-    node = load_hardware("mi300x-cluster").node
+    node = load_node("mi300x-cluster")
     counts = [
         parts_of(node, Collective(kind="collective", op="all_gather", size=size, backend="dma"))
         for size in (2.0**20, 2.0**28, 2.0**34)

@@ -14,9 +14,9 @@ from c3sim.iterations.layers import Share
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.units import token_flops, transformer_units
 from c3sim.spec.models import LayerKind
-from c3sim.spec.reading.loading import load_hardware, load_model
+from c3sim.spec.reading.loading import load_model, load_node
 
-H200 = OperatorSet.on(load_hardware("h200-1").node.gpu, "bf16", rms=True)
+H200 = OperatorSet.on(load_node("h200-1").gpu, "bf16", rms=True)
 
 #: Parameters of the files' tensors, FROM MEMORY, TO CHECK: not fetched, so the digits are a pin of
 #: what is counted, and no citation. What is cited stands in CITED. Of DeepSeek-V3 without the layer

@@ -3,7 +3,7 @@
 import pytest
 
 from c3sim.errors import InputErrors
-from c3sim.spec.reading.hardware import load_gpu, load_hardware
+from c3sim.spec.reading.hardware import load_gpu, load_hardware, load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD
 from c3sim.spec.reading.settings import parse_settings, remarks
 
@@ -75,7 +75,7 @@ def test_a_chain_of_files_scales_from_where_the_value_was_fitted(tmp_path):
     for name, (like, clock) in files.items():
         text = f"schema: 2\nlike: {like}\nclock: {{maximum: {{value: {clock}, source: test}}}}\n"
         (tmp_path / f"{name}.yaml").write_text(text)
-    first = load_hardware("h200-2").node.gpu.gemm_libraries["cublas"].operand_feed
+    first = load_node("h200-2").gpu.gemm_libraries["cublas"].operand_feed
     last = load_gpu(tmp_path / "two.yaml")
     feed = last.node.gpu.gemm_libraries["cublas"].operand_feed
     assert feed == pytest.approx(first * 1.2 / 1.98)

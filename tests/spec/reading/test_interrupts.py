@@ -13,12 +13,12 @@ from types import FrameType
 import pytest
 
 from c3sim.iterations.described import described
-from c3sim.spec.reading.loading import load_hardware, load_study, load_workload, open_iteration
+from c3sim.spec.reading.loading import load_node, load_study, load_workload, open_iteration
 from c3sim.spec.reading.paths import set_value
 
-NODE, PAIR = load_hardware("teaching-4").node, load_workload("gemm-beside-all-gather")
+NODE, PAIR = load_node("teaching-4"), load_workload("gemm-beside-all-gather")
 STEP = open_iteration("bert-large-one-gpu")
-ON_ITS_NODE = load_hardware(STEP.iteration.node).node
+ON_ITS_NODE = load_node(STEP.iteration.node)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import c3sim
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.reading import files, loading
 from c3sim.spec.reading.files import kept
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware, load_node
 
 NODE = "schema: 2\nlike: base.yaml\nname: n\n"
 BASE = "schema: 2\nlike: teaching-4\nname: b\nlinks: {latency: {value: 1 us, source: me}}\n"
@@ -77,13 +77,13 @@ def test_a_change_in_any_file_is_seen_even_of_the_same_size_at_the_same_time(fil
     Path(file).write_text(text.replace("name: n", "name: m").replace("1 us", "3 us"))
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert os.stat(file).st_size == stat.st_size
-    after = load_hardware("n.yaml").node
+    after = load_node("n.yaml")
     assert (after.name, after.links.latency) == (("m", 1e-6) if file == "n.yaml" else ("n", 3e-6))
 
 
 def test_a_change_is_seen_through_what_was_kept_inside():
     def latency(name):
-        return load_hardware(name).node.links.latency
+        return load_node(name).links.latency
 
     load_hardware("n.yaml")
     assert kept(latency, "n.yaml") == 1e-6
@@ -104,7 +104,7 @@ def test_a_mistake_is_not_kept():
         with pytest.raises(InputErrors, match="unknown node"):
             load_hardware("n.yaml")
     Path("n.yaml").write_text(NODE)
-    assert load_hardware("n.yaml").node.name == "n"
+    assert load_node("n.yaml").name == "n"
 
 
 def test_the_same_name_in_another_folder_is_another_file(tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_the_same_name_in_another_folder_is_another_file(tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     Path("n.yaml").write_text("schema: 2\nlike: teaching-4\nname: other\n")
-    assert load_hardware("n.yaml").node.name == "other"
+    assert load_node("n.yaml").name == "other"
 
 
 def test_only_so_many_are_kept(monkeypatch):

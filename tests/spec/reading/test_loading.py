@@ -11,7 +11,7 @@ from c3sim.errors import InputErrors
 from c3sim.spec.base import Reading
 from c3sim.spec.reading.documents import read_yaml
 from c3sim.spec.reading.loading import (
-    load_hardware,
+    load_node,
     load_study,
     load_workload,
     open_workload,
@@ -119,7 +119,7 @@ def test_later_checks_know_the_lines_too():
     Path("w.yaml").write_text(WORKLOAD.replace("0-31", "0-400"))
     loaded = open_workload("w.yaml")
     with pytest.raises(InputErrors) as caught:
-        loaded.check_on(load_hardware("mi300x-8").node)
+        loaded.check_on(load_node("mi300x-8"))
     assert str(caught.value) == (
         "w.yaml:11: streams.comm.compute_units: '0-400' in mask '0-400' is beyond the last "
         "compute unit; "

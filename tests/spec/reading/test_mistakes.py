@@ -21,7 +21,7 @@ from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.reading.expressions import TRUTH, WORDS, check_constraint, parse_expression
 from c3sim.spec.reading.library import find
-from c3sim.spec.reading.loading import load_hardware, load_workload
+from c3sim.spec.reading.loading import load_hardware, load_node, load_workload
 from c3sim.spec.reading.mistakes import checked
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.reading.records import load_records, parse_record
@@ -30,7 +30,7 @@ from c3sim.spec.study import Study
 from c3sim.spec.units import parse_quantity
 from c3sim.spec.workload import Workload, parse_after
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 LATENCY = "latency: {value: 1 us, source: invented for teaching}"
 UNITS = {
     **{"engines": "", "rate": "B/s", "latency": "s", "size": "B", "clock": "Hz", "power": "W"},

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from c3sim.errors import InputError
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_hardware, load_node, parse_workload
 from c3sim.spec.reading.paths import get_value, paths_of, set_value, unit_of
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 WORKLOAD = parse_workload(
     {
         "schema": 1,

@@ -6,12 +6,12 @@ import c3sim
 from c3sim.errors import InputErrors
 from c3sim.models.totals import bounds_of, links_out, totals_of
 from c3sim.spec.reading.checks.plausible import implausible
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_hardware, load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD, set_value
 
 
 def with_value(path, value):
-    return set_value(load_hardware("mi300x-8").node, NO_WORKLOAD, path, value)[0]
+    return set_value(load_node("mi300x-8"), NO_WORKLOAD, path, value)[0]
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,7 @@ def test_a_task_that_moves_more_than_any_memory_holds_is_said():
 
 def test_a_round_trip_of_no_time_limits_no_engine():
     """What is in flight for no time allows any rate: no total, no bound, and a run's answer."""
-    instant, changed = (
-        {"gpu.hbm.latency": "0 ns", "links.latency": "0 ns"},
-        load_hardware("mi300x-8").node,
-    )
+    instant, changed = ({"gpu.hbm.latency": "0 ns", "links.latency": "0 ns"}, load_node("mi300x-8"))
     for path in instant:
         changed = set_value(changed, NO_WORKLOAD, path, "0 ns")[0]
     assert "rate that they allow" not in {each.name for each in totals_of(changed)}
@@ -87,12 +84,12 @@ def test_totals_of_mi300x():
     """304 units * 2048 FLOP * 2.1 GHz = 1.307 PFLOP/s; 7 links of 48.5 GB/s = 339.5 GB/s; bytes
     that fill a link: 48.5 GB/s * 2 (0.35 + 0.6) us = 92150.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     totals = {each.name: each.value for each in totals_of(node)}
     assert totals["bf16 matrix rate"] == pytest.approx(1.3074e15, rel=1e-3)
     assert links_out(node) == 7 and totals["links of a GPU, a direction"] == pytest.approx(339.5e9)
     assert totals["bytes in flight to one peer"] == pytest.approx(92150)
-    switch = {each.name: each.value for each in totals_of(load_hardware("h200-8").node)}
+    switch = {each.name: each.value for each in totals_of(load_node("h200-8"))}
     assert switch["links of a GPU, a direction"] == pytest.approx(18 * 21.1e9)
 
 
@@ -100,13 +97,13 @@ def test_engines_that_use_links_better_than_kernels_are_told_so():
     """MI355X: 58.7 GB/s / 1.047 * 1.087 = 60.9 GB/s, of two sources 60.1 and 61.0; one way links
     would give 63.8 GB/s, so the engine binds.
     """
-    node = load_hardware("mi355x-8").node
+    node = load_node("mi355x-8")
     totals = {each.name: each.value for each in totals_of(node)}
     assert totals["a link by engines, both ways"] == pytest.approx(60.94e9, rel=1e-3)
     bound = next(bounds_of(node))
     assert bound.path == "gpu.dma_engines.bandwidth"
     assert bound.limits["links.bandwidth"] == pytest.approx(63.8e9, rel=1e-3)
-    kernels = {each.name for each in totals_of(load_hardware("mi300x-8").node)}
+    kernels = {each.name for each in totals_of(load_node("mi300x-8"))}
     assert "a link by engines, both ways" not in kernels
 
 

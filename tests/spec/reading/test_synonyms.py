@@ -8,11 +8,11 @@ import pytest
 import c3sim
 from c3sim.evaluation.strategies.table import STRATEGIES
 from c3sim.experiments.outputs import FIELDS, output_name
-from c3sim.spec.reading.loading import load_hardware, load_workload, parse_workload
+from c3sim.spec.reading.loading import load_node, load_workload, parse_workload
 from c3sim.spec.reading.paths import canonical, get_value, set_value
 from c3sim.spec.words import WORDS, alias, word
 
-NODES = [load_hardware(name).node for name in ("mi300x-8", "h200-2")]
+NODES = [load_node(name) for name in ("mi300x-8", "h200-2")]
 PAIR = load_workload("gemm-beside-all-gather")
 PAGE = Path(__file__).parents[3] / "docs" / "nomenclature.md"
 

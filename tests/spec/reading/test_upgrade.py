@@ -9,7 +9,7 @@ import pytest
 from loading_case import HWMODELS, errors_of
 
 from c3sim.spec.libraries import PeerChannels
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware, load_node
 from c3sim.spec.reading.upgrade import hardware_files, upgrade
 from c3sim.spec.sourced import provenance
 
@@ -146,9 +146,7 @@ def test_the_old_name_of_one_of_a_group_is_answered_with_its_place():
     assert any(message in line for line in lines), lines
     upgraded = upgrade(Path("node.yaml")).text
     Path("node.yaml").write_text(upgraded, encoding="utf-8")
-    assert load_hardware("node.yaml").node == _with_rule_and_part_alone(
-        load_hardware("h200-2").node
-    )
+    assert load_node("node.yaml") == _with_rule_and_part_alone(load_node("h200-2"))
 
 
 def _with_rule_and_part_alone(node):

@@ -11,12 +11,12 @@ from made_workload import workload_of
 from c3sim.errors import InputError
 from c3sim.kit.step import pattern
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.schedules import expanded
 from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Collective, Copy, Gemm, Task, Workload
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 M, N, K, RANKS = 4096, 1024, 8192, 8
 FORMS = [
     {"shape": shape, "steps": steps, "fused": fused}
@@ -151,7 +151,7 @@ def test_gemms_that_only_wait_for_each_other_follow_closely() -> None:
     """On H200, by engines: once all pieces are there, a GEMM begins right behind the one before it,
     not after the latency of a kernel on an idle GPU.
     """
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     split = pair({"pieces": 4}, backend="dma", host={"release": "per_rank"})
     run = simulate(node, split)
     gap = run.task("gemm-3").start - run.task("gemm-2").end
@@ -235,7 +235,7 @@ def test_no_schedule_beats_what_must_be_done(form: dict[str, Any]) -> None:
 
 
 def test_folded_and_unfolded_runs_agree() -> None:
-    node = load_hardware("teaching-4").node
+    node = load_node("teaching-4")
     for form in ({"pieces": 2}, {"pieces": 2, "steps": "hetero", "fused": False}):
         workload = pair(form)
         folded, all_gpus = (simulate(node, workload, fold=fold).end for fold in (True, False))

@@ -9,7 +9,7 @@ from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Copy, Gemm, Task, Workload
 
@@ -28,7 +28,7 @@ def pair(op: str, *, backend: str = "dma", **schedule: Any) -> Workload:
 
 
 def tasks(op: str, ranks: int) -> dict[str, Task]:
-    return dict(expanded(pair(op), load_hardware(f"h200-{ranks}").node).tasks)
+    return dict(expanded(pair(op), load_node(f"h200-{ranks}")).tasks)
 
 
 def queue(found: dict[str, Task], stream: str) -> list[str]:
@@ -70,14 +70,14 @@ def test_rows_and_bytes_are_those_of_the_whole(op: str, ranks: int) -> None:
 
 def test_the_rows_of_the_peer_come_first() -> None:
     """Else nothing would hide the exchange."""
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     run = simulate(node, pair("reduce_scatter"))
     assert run.task("gemm-1").start < run.task("gemm-0").start
 
 
 def end_with(**costs: float) -> tuple[float, float]:
     """When a reduce-scatter of two ranks ends, and by how much the peer's rows came first [s]."""
-    node = load_hardware("h200-2").node
+    node = load_node("h200-2")
     operators = node.gpu.operators
     assert operators is not None and operators.symmetric_memory is not None
     changed = operators.symmetric_memory.changed(**costs)
@@ -108,9 +108,9 @@ def test_every_cost_is_paid() -> None:
 )
 def test_what_pytorch_has_not_is_refused(how: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        expanded(pair(**how), load_hardware("h200-2").node)
+        expanded(pair(**how), load_node("h200-2"))
 
 
 def test_a_gpu_without_the_numbers_is_refused() -> None:
     with pytest.raises(InputError, match="symmetric_memory"):
-        expanded(pair("all_gather"), load_hardware("teaching-4").node)
+        expanded(pair("all_gather"), load_node("teaching-4"))

@@ -9,12 +9,12 @@ import pytest
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.schedules import expanded
 from c3sim.spec.workload import Copy, Gemm, Workload
 
-MESH = load_hardware("mi300x-8").node
-SWITCH = load_hardware("h200-4").node
+MESH = load_node("mi300x-8")
+SWITCH = load_node("h200-4")
 
 
 def pair(

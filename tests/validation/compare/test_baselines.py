@@ -4,10 +4,10 @@ import pytest
 from made_records import GATHER, GEMM, pair, record
 from made_workload import workload_of
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.validation.compare.baselines import Baselines, baselines_of, roofline
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 
 
 def test_max_says_that_nothing_interferes():

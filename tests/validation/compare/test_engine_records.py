@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_records import line
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record, record_id
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import nodes_for
@@ -50,7 +50,7 @@ def made(
 
 @pytest.fixture(scope="module")
 def node():
-    return load_hardware("h200-2").node
+    return load_node("h200-2")
 
 
 def one(node, host: dict[str, Any], **fields: Any) -> float:

@@ -7,14 +7,14 @@ from __future__ import annotations
 import pytest
 from made_records import line
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.loops import Loop, has_figures, measured_loop, predicted_loop
 from c3sim.validation.compare.measurements import merge, observations
 from c3sim.validation.compare.record_files import PACKAGED, data_hash, load
 
-NODE = load_hardware("h200-2").node
+NODE = load_node("h200-2")
 HOLD = {"kind": "hold", "workgroups": 132, "time": 500e-6}
 
 

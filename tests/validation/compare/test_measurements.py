@@ -9,7 +9,7 @@ from made_records import GATHER, GEMM, line, pair, pair_line, record, write
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
-from c3sim.spec.reading.hardware import load_hardware
+from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.record import Record
 from c3sim.validation.compare import measurements
 from c3sim.validation.compare.measurements import merge, observations, spread, spread_by_suite
@@ -48,7 +48,7 @@ def test_a_task_behind_others_counts_from_its_own_start():
     (one,) = merge([timed, repeat])
     key = ("collective_lasting", "gather")
     assert measurements.measured_figures(one.record)[key] == 1200
-    predicted = predict_record(load_hardware("mi300x-8").node, one.record)
+    predicted = predict_record(load_node("mi300x-8"), one.record)
     assert predicted.own[key] == pytest.approx(
         predicted.own["isolated_collective", "gather"], rel=0.01
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record, record_id
 from c3sim.spec.workload import Hold
 from c3sim.validation.compare.predict import predict_record
@@ -202,7 +202,7 @@ def test_a_gemm_alone_is_called_by_a_framework(suite: str) -> None:
 def test_a_short_gemm_alone_takes_its_call_and_the_start_of_an_idle_gpu() -> None:
     """multisize_alone.json, torch 2048^3: 62.32 us, of which 39 are its kernel."""
     (record,) = find("gemm_square", "GEMM 2048^3, torch (hipBLASLt)")
-    (predicted,) = predict_record(load_hardware("mi300x-8").node, record).own.values()
+    (predicted,) = predict_record(load_node("mi300x-8"), record).own.values()
     assert predicted == pytest.approx(62.32, rel=0.06)
 
 

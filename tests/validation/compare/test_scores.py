@@ -3,7 +3,7 @@
 import pytest
 from made_records import GATHER, GEMM, pair, record
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.validation.compare.baselines import Baselines
 from c3sim.validation.compare.bounds import Bound, Limit
 from c3sim.validation.compare.figures import Figure, compare_record
@@ -78,7 +78,7 @@ def test_a_wall_time_is_also_predicted_from_measured_isolated_times():
     """Predicted slowdown times measured isolated time, of the task that ends last. Twice the
     isolated times give twice the wall; the prediction with the model's own stays as it is.
     """
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     once, twice = (
         {each.metric: each for each in compare_record(node, pair(250 * f, 800 * f, (400, 900)))}
         for f in (1, 2)
@@ -95,7 +95,7 @@ def test_a_wall_time_is_also_predicted_from_measured_isolated_times():
 
 
 def test_a_strategy_of_a_record_is_what_is_run():
-    node = load_hardware("mi300x-8").node
+    node = load_node("mi300x-8")
     plain = compare_record(node, pair(250, 800, (400, 900)))
     moved = compare_record(node, pair(250, 800, (400, 900), strategy="conccl"))
     assert moved[1].predicted != plain[1].predicted
@@ -106,7 +106,7 @@ def test_more_processes_give_the_same(monkeypatch):
         record({"gather": {**GATHER, "size": 2**20 * i}}, {"isolated": {"gather": 100}})
         for i in range(1, 61)
     ]
-    nodes = {"mi300x-8": load_hardware("mi300x-8").node}
+    nodes = {"mi300x-8": load_node("mi300x-8")}
     one = predict(nodes, records, jobs=1)
     monkeypatch.setattr("c3sim.validation.compare.predict.WORTH_PROCESSES", 0.0)
     assert predict(nodes, records, jobs=2) == one

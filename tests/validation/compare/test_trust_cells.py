@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from made_workload import workload_of
 
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.validation.compare.trust import derive
 
-NODES = {"mi300x-8": load_hardware("mi300x-8").node}
+NODES = {"mi300x-8": load_node("mi300x-8")}
 
 
 def figure(error: float, metric: str = "wall", held_out: bool = True, **tasks: object):

@@ -10,7 +10,7 @@ from made_workload import workload_of
 
 from c3sim.errors import InputError
 from c3sim.experiments.kept import Interrupted, resuming
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_hardware, load_node
 from c3sim.validation.compare.figures import compare_record
 from c3sim.validation.compare.record_files import data_hash, load
 from c3sim.validation.fit.calibrate import calibrate, groups, shares
@@ -18,7 +18,7 @@ from c3sim.validation.fit.fit import Parameter, Problem, fit, set_values, usable
 
 pytestmark = pytest.mark.turns(5)
 
-NODE = load_hardware("mi300x-8").node
+NODE = load_node("mi300x-8")
 READ, LINK, ENQUEUE = (
     "gpu.hbm.read_efficiency",
     "links.bandwidth",
@@ -207,7 +207,7 @@ def test_libraries_are_fitted_to_every_number_of_ranks_and_the_rest_to_the_nodes
 @pytest.mark.slow
 def test_records_are_predicted_on_the_node_they_ran_on():
     found = {each.node: each for each in load() if each.suite == "h200_collective"}
-    nodes = {name: load_hardware(name).node for name in ("h200-2", "h200-4")}
+    nodes = {name: load_node(name) for name in ("h200-2", "h200-4")}
     path = "collective_libraries.nccl.launch_latency"
     problem = Problem(nodes["h200-2"], list(found.values()), [], {"h200-4": nodes["h200-4"]})
     later = {case.record.node: case.predicted for case in problem.cases({path: 1e-3})}

@@ -4,7 +4,7 @@ import pytest
 from loading_case import error_of
 
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_hardware
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_value
 from c3sim.spec.workload import Workload
 
@@ -22,7 +22,7 @@ def workload(tasks, **fields):
 
 @pytest.fixture(scope="module")
 def node():
-    return load_hardware("mi300x-8").node
+    return load_node("mi300x-8")
 
 
 def test_dma_is_a_backend_of_every_node(node):
@@ -52,7 +52,7 @@ def test_what_a_task_works_on_fits_into_a_gpu():
             "s": {**GATHER, "size": 300 * 2**30},
         }
     )
-    assert error_of(check_on_node, large, load_hardware("mi300x-8").node) == (
+    assert error_of(check_on_node, large, load_node("mi300x-8")) == (
         "tasks.g: needs 1893 GiB; a GPU of mi300x-8 has 192 GiB of memory\n"
         "tasks.s.size: needs 300 GiB; a GPU of mi300x-8 has 192 GiB of memory"
     )
@@ -60,4 +60,4 @@ def test_what_a_task_works_on_fits_into_a_gpu():
 
 def test_libraries_left_out_are_the_first_of_the_node():
     for name in ("mi300x-8", "h200-4", "teaching-4"):
-        check_on_node(workload({"g": GEMM, "c": GATHER}), load_hardware(name).node)
+        check_on_node(workload({"g": GEMM, "c": GATHER}), load_node(name))

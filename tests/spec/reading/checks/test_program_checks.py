@@ -5,7 +5,7 @@ import pytest
 from c3sim.errors import InputErrors
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.checks.workload import check_workload
-from c3sim.spec.reading.loading import load_hardware, parse_workload
+from c3sim.spec.reading.loading import load_node, parse_workload
 from c3sim.spec.workload import Workload
 
 
@@ -37,7 +37,7 @@ def workload(*program, **others):
 )
 def test_programs_that_end(program):
     check_workload(workload(*program))
-    assert simulate(load_hardware("mi300x-8").node, workload(*program)).end > 0
+    assert simulate(load_node("mi300x-8"), workload(*program)).end > 0
 
 
 @pytest.mark.parametrize(
