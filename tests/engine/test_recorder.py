@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import Flow
@@ -122,8 +122,7 @@ def test_the_integral_of_every_rate_is_the_work(run):
 
 
 def test_observing_changes_nothing(run):
-    workload = workload_of(TASKS)
-    assert simulate(NODE, workload).end == run[0].end
+    assert run_of(TASKS, NODE).end == run[0].end
 
 
 def test_links_and_engines_carry_the_bytes_of_the_gather(run):

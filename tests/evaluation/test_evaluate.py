@@ -74,9 +74,8 @@ def test_a_kernel_that_was_in_its_queue_in_time_did_not_wait_for_room():
     """Behind another of its stream it begins 1 us later, alone 4 us after the release: it was ready
     later than alone, and its waiting for room is no less than nothing."""
     kernel = {"kind": "kernel", "time": "50 us", "workgroups": 132, "stream": "compute"}
-    content = {"schema": 1, "name": "row", "node": "h200-2", "host": {"kernel_gap": "1 us"}}
-    row = c3sim.parse_workload({**content, "tasks": {"first": kernel, "second": kernel}})
-    second = c3sim.run(row).tasks["second"]
+    row = {"tasks": {"first": kernel, "second": kernel}, "host": {"kernel_gap": "1 us"}}
+    second = c3sim.run(row, node="h200-2").tasks["second"]
     assert second.room_s == 0.0
     parts = second.isolated_s + second.predecessors_s + second.room_s + second.slower_s
     assert parts == pytest.approx(second.time_s, rel=1e-12)

@@ -10,7 +10,7 @@ from c3sim.evaluation.explanation import CAUSES
 from c3sim.evaluation.shares import SEVERAL, parts_of, runs_of_kinds, shapley
 from c3sim.models.capacity import SHARING
 from c3sim.spec.reading.library import names
-from c3sim.spec.reading.loading import load_node, parse_workload
+from c3sim.spec.reading.loading import load_node
 
 NODE = load_node("mi300x-8")
 GEMM = {"kind": "gemm", "stream": "compute", "m": 8192, "n": 8192, "k": 8192}
@@ -204,13 +204,12 @@ def test_what_stands_behind_a_waiting_kernel_of_another_stream_waits_in_its_queu
         "second": {**kernel, "stream": "b", "after": ["first"]},
         "third": {**kernel, "stream": "c", "workgroups": 8},
     }
-    content = {"schema": 1, "name": "w", "tasks": tasks, "host": {"queues": 1}}
-    found = c3sim.explain(parse_workload(content), node="h200-1").tasks
+    found = c3sim.explain({"tasks": tasks, "host": {"queues": 1}}, node="h200-1").tasks
     first = found["first"].time_s
     assert found["third"].causes_s["queue"] == pytest.approx(first, rel=0.05)
     assert found["third"].causes_s["dependencies"] == pytest.approx(0.0, abs=1e-6)
     assert found["second"].causes_s["queue"] == pytest.approx(0.0, abs=1e-6)
     assert found["second"].causes_s["dependencies"] == pytest.approx(first, rel=0.05)
     assert any("hardware queue" in text for text in found["third"].reasons)
-    without = c3sim.explain(parse_workload({**content, "host": {}}), node="h200-1").tasks
+    without = c3sim.explain({"tasks": tasks}, node="h200-1").tasks
     assert "queue" not in without["third"].causes_s

@@ -185,7 +185,7 @@ def test_an_explanation_is_estimated_by_the_tasks_whose_limits_it_finds(monkeypa
             f"t{at}": {"kind": "stream", "bytes": (at + 1) * 2.0**20, "workgroups": 4 + at}
             for at in range(count)
         }
-        workload, node = prepare({"schema": 1, "name": "some", "tasks": tasks}, "teaching-4")
+        workload, node = prepare({"tasks": tasks}, "teaching-4")
         runs.forget()
         counts.clear()
         limits_of(workload, node, "as_written")

@@ -58,12 +58,12 @@ def test_memory_is_that_of_all_tasks_and_told_where_it_is_not_there():
     """
     gather = {"kind": "collective", "op": "all_gather", "size": "64 MiB"}
     tasks = {"gemm": {**GEMM, "dtype": "bf16"}, "gather": gather}
-    fits = c3sim.run({"schema": 1, "name": "w", "tasks": tasks}, node="mi300x-8")
+    fits = c3sim.run({"tasks": tasks}, node="mi300x-8")
     assert fits.memory_bytes == 3 * 8192**2 * 2 + 64 * 2**20
     assert not any("share buffers" in note for note in fits.notes)
     load = {"kind": "stream", "bytes": "80 GiB", "pattern": "read", "stream": "s"}
     loads = {f"load{number}": load for number in range(3)}
-    large = c3sim.run({"schema": 1, "name": "w", "tasks": loads}, node="mi300x-8")
+    large = c3sim.run({"tasks": loads}, node="mi300x-8")
     assert [note for note in large.notes if "share buffers" in note] == [
         "warning: tasks work on 240 GiB per GPU, which has 192 GiB; they fit only if they share"
         " buffers"

@@ -210,9 +210,12 @@ def test_seven_engines_at_one_port_draw_no_more_than_the_port_lets_through():
     """
     gather = {"kind": "collective", "op": "all_gather", "size": "400 MiB", "by": "engines"}
     gemm = {"kind": "gemm", "m": 8192, "n": 8192, "k": 8192}
-    pair = {"schema": 1, "name": "w", "node": "h200-8", "tasks": {"gather": gather, "gemm": gemm}}
+    pair = {"tasks": {"gather": gather, "gemm": gemm}}
+    engines = "gpu.dma_engines"
     one, seven = (
-        c3sim.run(pair, set={"gpu.dma_engines.count": count, "gpu.dma_engines.bandwidth": rate})
+        c3sim.run(
+            pair, node="h200-8", set={f"{engines}.count": count, f"{engines}.bandwidth": rate}
+        )
         for count, rate in ((1, "400 GB/s"), (7, "340 GB/s"))
     )
     assert seven.tasks["gemm"].end_s == pytest.approx(one.tasks["gemm"].end_s, rel=1e-2)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
 from c3sim.models.collective_counts import COUNTS, shot_primitives
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_node
 
@@ -16,8 +15,7 @@ H200 = load_node("h200-2")
 def wall(size: str, algorithm: str, node=H200, backend: str = "probe") -> float:
     task = {"kind": "collective", "op": "all_reduce", "size": size, "backend": backend}
     tasks = {"reduce": {**task, "algorithm": algorithm, "channels": 64}}
-    found = workload_of(tasks, node=node.name)
-    return simulate(node, found).end
+    return run_of(tasks, node).end
 
 
 def test_counts_by_hand():
@@ -65,4 +63,4 @@ def test_a_shot_has_the_hosts_launch_and_not_the_librarys_call():
 def looped(node: Node, how: dict[str, str]) -> float:
     """Seconds of an all-reduce of 8 KiB in a loop of the host."""
     reduce = {"kind": "collective", "op": "all_reduce", "size": "8 KiB", **how}
-    return simulate(node, workload_of({"reduce": reduce}, host={"launch": "looped"})).end
+    return run_of({"reduce": reduce}, node, host={"launch": "looped"}).end

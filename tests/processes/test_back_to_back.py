@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
 from c3sim.models.gemm import plan_gemm
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Gemm
@@ -18,8 +17,7 @@ GATHER = {"kind": "collective", "op": "all_gather", "size": "4 KiB"}
 
 
 def time_of(node: Node, task: dict[str, object], **host: object) -> float:
-    workload = workload_of({"one": task}, host=host)
-    return simulate(node, workload).task("one").end
+    return run_of({"one": task}, node, host=host).task("one").end
 
 
 def test_repeats_wait_for_the_gap_and_not_for_a_launch() -> None:

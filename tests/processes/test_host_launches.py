@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import HostProfile, Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import parse_workload
 
 US = 1e-6
 GEMM = {"kind": "gemm", "m": 256, "n": 256, "k": 256}
@@ -27,8 +25,7 @@ def with_enqueue_time(seconds: float | None) -> Node:
 
 
 def end(node: Node, launch: str) -> float:
-    workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": {"g": GEMM}}
-    return simulate(node, parse_workload({**workload, "host": {"launch": launch}})).end
+    return run_of({"g": GEMM}, node, host={"launch": launch}).end
 
 
 @pytest.mark.parametrize(("seconds", "host"), [(44 * US, 44 * US), (0.0, 0.0), (None, None)])
@@ -52,9 +49,7 @@ def test_a_framework_has_calls_of_its_own_and_an_idle_gpu_is_slow_to_start() -> 
     profile = HostProfile(launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
     node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     tasks = {name: {**GEMM, "stream": "s"} for name in ("a", "b")}
-    workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
-    host = {"launch": "eager", "profile": "slow"}
-    run = simulate(node, parse_workload({**workload, "host": host}))
+    run = run_of(tasks, node, host={"launch": "eager", "profile": "slow"})
     one = run.task("a").end - run.task("a").start
     assert run.task("a").start == pytest.approx((10 + 5) * US + node.gpu.kernels.dispatch_latency)
     begun = max((20 + 5) * US, run.task("a").end)
@@ -83,7 +78,7 @@ def test_a_framework_calls_for_each_peer_and_works_around_a_copy() -> None:
     }
     for call, task in calls.items():
         host = {"launch": "eager", "profile": "framework"}
-        found = simulate(node, workload_of({"t": task}, host=host)).task("t").start
+        found = run_of({"t": task}, node, host=host).task("t").start
         assert found == pytest.approx(call * US + node.gpu.kernels.dispatch_latency), task
 
 
@@ -97,7 +92,7 @@ def test_a_slow_host_takes_longer_for_calls_and_its_gpu_does_not(
     profile = HostProfile(slowness=3.0, launch_time=10 * US, enqueue_time=0.0, start_latency=5 * US)
     node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     host = {"launch": "eager", "profile": "slow", "slowness": said}
-    start = simulate(node, workload_of({"g": GEMM}, host=host)).task("g").start
+    start = run_of({"g": GEMM}, node, host=host).task("g").start
     assert start == pytest.approx((10 * times + 5) * US + node.gpu.kernels.dispatch_latency)
 
 
@@ -117,7 +112,7 @@ def test_a_frameworks_collective_starts_later_behind_what_it_waits_for(
     def wall(profile: HostProfile, tasks: dict[str, Any]) -> float:
         node = with_enqueue_time(0.0).changed(host_profiles={"own": profile})
         host = {"launch": "graph", "profile": "own", "slowness": slowness}
-        return simulate(node, workload_of(tasks, host=host)).end
+        return run_of(tasks, node, host=host).end
 
     assert wall(slow, tasks) - wall(profile, tasks) == pytest.approx(3 * US, abs=1e-12)
     assert wall(slow, moves) == wall(profile, moves)
@@ -150,8 +145,7 @@ def test_events_around_a_task_of_a_loop_are_the_hosts_work() -> None:
     loop = {"iterations": 9, "barrier": True, "begin": "call"}
 
     def ends(tasks: dict[str, Any], **more: Any) -> dict[str, float]:
-        workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
-        run = simulate(node, parse_workload({**workload, "host": {**host, **more}}))
+        run = run_of(tasks, node, host={**host, **more})
         return {name: run.task(name).end for name in tasks}
 
     both = ends({"reduce": reduce, "gemm": GEMM}, loop=loop)
@@ -169,12 +163,11 @@ def test_a_script_that_changes_streams_in_a_loop_launches_later() -> None:
     )
     node = with_enqueue_time(None).changed(host_profiles={"slow": profile})
     tasks = {name: {**GEMM, "stream": name} for name in ("a", "b")}
-    workload: dict[str, Any] = {"schema": 1, "name": "w", "tasks": tasks}
     host: dict[str, Any] = {"launch": "eager", "profile": "slow"}
     loop = {"iterations": 9, "barrier": True, "begin": "call"}
 
     def begins(**more: Any) -> list[float]:
-        run = simulate(node, parse_workload({**workload, "host": {**host, **more}}))
+        run = run_of(tasks, node, host={**host, **more})
         return [run.task(name).start - run.task("a").start for name in tasks]
 
     assert begins(loop=loop) == pytest.approx([0.0, 40 * US])

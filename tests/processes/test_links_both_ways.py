@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 from shapes import TEACHING
 
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 
 COPY = {"kind": "copy", "bytes": "100 MB", "executor": "kernel", "workgroups": 14}
@@ -21,7 +20,7 @@ def moving(node: Node, gpus: str) -> float:
     """Seconds of a copy to the next GPU, by the *first* or by *all*, between 2 us for its launch
     and 1 us for its end.
     """
-    return simulate(node, workload_of({"c": {**COPY, "gpus": gpus}})).end - 3e-6
+    return run_of({"c": {**COPY, "gpus": gpus}}, node).end - 3e-6
 
 
 def test_one_direction_alone_has_all_of_a_link() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
 from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node
 
 NODE = load_node("h200-2")
@@ -20,7 +19,7 @@ def run(second: dict[str, Any], launch: str = "eager") -> Run:
     first = {"kind": "hold", "workgroups": 1, "time": "100 us", "stream": "compute"}
     tasks = {"first": first, "second": {**first, **second}}
     host = {"launch": launch}
-    return simulate(NODE, workload_of(tasks, host=host))
+    return run_of(tasks, NODE, host=host)
 
 
 def gap(found: Run) -> float:
@@ -54,5 +53,5 @@ def test_a_kernel_behind_a_copy_by_engines_is_dispatched_anew() -> None:
     copy = {"kind": "copy", "bytes": "1 MiB", "destination": "peer", "peer": 1, "gpus": "all"}
     hold = {"kind": "hold", "workgroups": 1, "time": "100 us", "after": ["first"]}
     tasks = {"first": {**copy, "stream": "copies"}, "second": hold}
-    found = simulate(NODE, workload_of(tasks))
+    found = run_of(tasks, NODE)
     assert gap(found) == pytest.approx(KERNELS.dispatch_latency)

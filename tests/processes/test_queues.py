@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node
 
 NODE = load_node("h200-1")
@@ -23,7 +22,7 @@ MEASURED = Path(__file__).parents[2] / "validation/data/kernels"
 
 def run(tasks: dict[str, Any], queues: int | None, **host: Any) -> Run:
     told = {"queues": queues, **host} if queues else host
-    return simulate(NODE, workload_of(tasks, node="h200-1", host=told))
+    return run_of(tasks, NODE, host=told)
 
 
 def hold(stream: str, time: str = "100 us", **more: Any) -> dict[str, Any]:

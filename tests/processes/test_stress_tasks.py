@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
@@ -20,7 +20,7 @@ OVERHEAD = 3 * US  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end
 
 
 def run(tasks: dict[str, Any], node: Node = TEACHING) -> Run:
-    return simulate(node, workload_of(tasks))
+    return run_of(tasks, node)
 
 
 def end(task: dict[str, Any], node: Node = TEACHING) -> float:
@@ -60,7 +60,7 @@ def test_a_masked_stream_holds_the_units_of_its_mask_alone() -> None:
     """
     streams = {"first": {"compute_units": "0-1"}, "second": {"compute_units": "2-3"}}
     tasks = {"a": {**hold(4), "stream": "first"}, "b": {**hold(2, "1 ms"), "stream": "second"}}
-    outcome = simulate(TEACHING, workload_of(tasks, streams=streams))
+    outcome = run_of(tasks, streams=streams)
     assert outcome.task("a").end == pytest.approx(200 * US + OVERHEAD)
     assert outcome.task("b").end == pytest.approx(1000 * US + OVERHEAD)
 

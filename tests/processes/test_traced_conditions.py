@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import isolated
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node
 
 US = 1e-6
@@ -21,7 +20,7 @@ GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 
 
 def run(tasks: dict[str, Any], host: dict[str, Any] | None = None) -> Run:
-    return simulate(TEACHING, workload_of(tasks, host=host or {}))
+    return run_of(tasks, host=host or {})
 
 
 def test_a_kernel_that_waits_in_its_stream_begins_after_the_gap() -> None:
@@ -83,18 +82,16 @@ def test_rounds_of_a_kernel_are_one_segment_with_the_same_end() -> None:
     on = load_node("h200-2")
     rounds = 60
     long = {"kind": "kernel", "time": "600 us", "workgroups": 132 * rounds, "per_unit": 1}
-    alone = simulate(on, workload_of({"long": long}))
+    alone = run_of({"long": long}, on)
     assert alone.events < 12
     found = alone.task("long")
     completion = on.gpu.kernels.completion_latency
     assert found.end - found.start - completion == pytest.approx(600 * US)
     newcomer = {"kind": "hold", "workgroups": 132, "time": "1 us", "stream": "high"}
     first = {**long, "workgroups": 1, "time": "95 us", "stream": "high"}
-    both = simulate(
+    both = run_of(
+        {"long": {**long, "stream": "s"}, "first": first, "new": newcomer},
         on,
-        workload_of(
-            {"long": {**long, "stream": "s"}, "first": first, "new": newcomer},
-            streams={"high": {"priority": 1}},
-        ),
+        streams={"high": {"priority": 1}},
     )
     assert both.task("new").start < 200 * US  # not behind the whole kernel

@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import fmean
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
@@ -14,7 +14,7 @@ from c3sim.evaluation.strategies.table import best_candidate
 from c3sim.simulation.draws import MOST, draws, weighted_median, weighted_quantile
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_node, parse_workload
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.workload import Workload
 from c3sim.tasks.plan import plan
 
@@ -123,13 +123,11 @@ def test_classes_that_are_folded_end_when_all_gpus_do(name: str) -> None:
 
 def test_a_loop_counts_from_the_first_kernel(node: Node) -> None:
     """Its dispatch latency lies before the turn."""
-    alone = {"schema": 1, "name": "x", "tasks": {"gemm": GEMM}}
-    single = simulate(node, parse_workload(alone, plain_si=True))
+    single = run_of({"gemm": GEMM}, node)
     loop = {"iterations": 1, "barrier": True}
 
     def end(**begin: str) -> float:
-        host = {"loop": {**loop, **begin}}
-        return simulate(node, parse_workload({**alone, "host": host}, plain_si=True)).end
+        return run_of({"gemm": GEMM}, node, host={"loop": {**loop, **begin}}).end
 
     assert end() == pytest.approx(single.end - node.gpu.kernels.dispatch_latency)
     assert end(begin="release") == pytest.approx(single.end)
@@ -140,7 +138,7 @@ def test_a_long_loop_reaches_the_power_limit(node: Node) -> None:
     ends = []
     for turns in (2, 400):
         host = {"loop": {"iterations": turns, "barrier": True}}
-        ends.append(simulate(node, workload_of({"gemm": gemm}, host=host)).end)
+        ends.append(run_of({"gemm": gemm}, node, host=host).end)
     assert ends[1] > 1.05 * ends[0]
 
 
@@ -171,7 +169,7 @@ def test_loops_without_a_barrier_drift(node: Node) -> None:
     lates = []
     for barrier in (True, False):
         host = {"release": "per_rank", "loop": {"iterations": 8, "barrier": barrier}}
-        run = simulate(node, workload_of({"gemm": gemm, "gather": short}, host=host))
+        run = run_of({"gemm": gemm, "gather": short}, node, host=host)
         assert len(run.outcomes) <= MOST
         assert sum(outcome.probability for outcome in run.outcomes) == pytest.approx(1)
         lates.append(max(a.late for o in run.outcomes for a in o.arrivals.classes))

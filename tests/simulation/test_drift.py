@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import explain_run
@@ -153,7 +153,7 @@ def test_copies_of_engines_wait_for_the_last_rank() -> None:
 
     def waited(barrier: bool) -> float:
         host = {"release": "per_rank", "loop": {"iterations": 60, "barrier": barrier}}
-        return simulate(two, workload_of(pair, host=host)).task("gather").waited
+        return run_of(pair, two, host=host).task("gather").waited
 
     assert waited(barrier=True) == 0.0
     assert waited(barrier=False) > 50e-6

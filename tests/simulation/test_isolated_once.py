@@ -19,7 +19,7 @@ from c3sim.simulation import runs
 from c3sim.simulation.reads import Reads, watched
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
-from c3sim.spec.reading.loading import load_node, parse_workload
+from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import NO_WORKLOAD, paths_of, set_si
 
 
@@ -299,11 +299,9 @@ def test_by_copies_an_exchange_is_what_a_gathering_is(
 ) -> None:
     """Same times, energies and lines of caches, alone and beside a GEMM."""
     read = {
-        op: parse_workload(
-            {
-                **{"schema": 1, "name": "w", "node": node, "host": {"threads": threads}},
-                "tasks": {"gemm": PAIR["gemm"], "moved": {**MOVED, **fields, "op": op}},
-            }
+        op: workload_of(
+            {"gemm": PAIR["gemm"], "moved": {**MOVED, **fields, "op": op}},
+            host={"threads": threads},
         )
         for op in ("all_gather", "all_to_all")
     }
@@ -388,8 +386,7 @@ def test_prelaunched_commands_have_a_say_where_there_are_commands_alone() -> Non
         runs.forget()
         for prelaunched in (True, False):
             host = {"prelaunched": prelaunched}
-            document = {"schema": 1, "name": "w", "node": "teaching-4", "tasks": tasks}
-            runs.run_once(TEACHING, parse_workload({**document, "host": host}))
+            runs.run_once(TEACHING, workload_of(tasks, host=host))
         return _kept()
 
     assert kept(gemm=gemm) == 1

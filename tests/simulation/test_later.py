@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
+from made_workload import workload_of
 from shapes import TEACHING
 
 from c3sim.simulation import runs
 from c3sim.simulation.later import FEWEST, side_by_side
-from c3sim.spec.reading.loading import parse_workload
 from c3sim.spec.workload import Workload
 
 GEMM = {"kind": "gemm", "m": 512, "n": 512, "k": 512, "stream": "s"}
@@ -29,7 +29,7 @@ class Together:
 
 def gemms(count: int, k: int = 512) -> Workload:
     tasks = {f"gemm{number}": {**GEMM, "k": k} for number in range(count)}
-    return parse_workload({"schema": 1, "name": "w", "node": "teaching-4", "tasks": tasks})
+    return workload_of(tasks)
 
 
 def kept() -> int:

@@ -35,6 +35,5 @@ def test_tasks_that_share_no_unit_add_up():
         name: {"kind": "hold", "time": "10 us", "workgroups": count, "stream": name}
         for name, count in (("one", 12), ("other", 8))
     }
-    workload = {"schema": 1, "name": "apart", "tasks": tasks}
-    counter = units_of(c3sim.run(workload, node="h200-8", trace=True))
+    counter = units_of(c3sim.run({"tasks": tasks}, node="h200-8", trace=True))
     assert max(counter.values) == 20

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_node
 from c3sim.spec.reading.paths import set_value
@@ -80,5 +79,4 @@ NODE = _made()
 
 
 def run(task: dict[str, Any], node: Node = NODE, fold: bool | None = None, **host: Any) -> Run:
-    workload = workload_of({"t": task}, host=host)
-    return simulate(node, workload, trace=True, fold=fold)
+    return run_of({"t": task}, node, host=host, trace=True, fold=fold)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_node, parse_workload
+from c3sim.spec.reading.loading import load_node
 
 NODE = load_node("h200-8")
 USE = NODE.collective_library("nccl").engines
@@ -100,8 +100,7 @@ def test_engines_follow_each_other_in_an_eager_stream() -> None:
     """Nobody launches what engines do: the second one begins when the first one ends."""
     task = {"kind": "collective", "op": "all_gather", "size": "64 MiB", "by": "engines"}
     tasks = {name: {**task, "stream": "s"} for name in ("first", "second")}
-    content = {"schema": 1, "name": "w", "node": NODE.name, "tasks": tasks}
-    found = simulate(NODE, parse_workload({**content, "host": {"launch": "eager"}}))
+    found = run_of(tasks, NODE, host={"launch": "eager"})
     assert found.task("second").start == pytest.approx(found.task("first").end)
 
 

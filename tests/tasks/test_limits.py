@@ -20,8 +20,8 @@ MIB = 1 << 20
 def time_of(node: Node, task: dict[str, object]) -> float:
     """Seconds of *task* alone, without the latencies around it: of two less that of one."""
     said = [{**task, "repeat": repeat} for repeat in (2, 1)]
-    named = {"schema": 1, "name": "alone", "host": {"launch": "graph"}}
-    both = [c3sim.run({**named, "tasks": {"a": each}}, node=node).wall_s for each in said]
+    host = {"launch": "graph"}
+    both = [c3sim.run({"tasks": {"a": each}, "host": host}, node=node).wall_s for each in said]
     return both[0] - both[1]
 
 
@@ -168,5 +168,5 @@ def test_a_grade_is_of_its_own_file(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("schema: 2\nlike: h100-1\nname: own\n", encoding="utf-8")
     assert load_node(own).grade is None
-    gemm = {"schema": 1, "name": "g", "tasks": {"g": {"kind": "gemm", "m": 64, "n": 64, "k": 64}}}
+    gemm = {"tasks": {"g": {"kind": "gemm", "m": 64, "n": 64, "k": 64}}}
     assert any("data sheets" in note for note in c3sim.run(gemm, node="mi325x-8").notes)

@@ -8,14 +8,13 @@ n - 2, n - 1 chunks are added to.
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
 from c3sim.errors import InputError
 from c3sim.experiments.papers.t3 import claims
 from c3sim.experiments.study import Options, StudyResult, run_study
 from c3sim.experiments.subjects.sub_layer import SubLayer, tracked, with_gpus
 from c3sim.experiments.subjects.tensor_parallel import DEPTHS
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node, load_study
 
 pytestmark = pytest.mark.turns(5)
@@ -103,7 +102,7 @@ def test_windows_and_tasks_agree_on_a_gemm_alone(result: StudyResult) -> None:
         if row.tp == 8 and row.sublayer != "fc1":
             depth = DEPTHS[row.sublayer] * 4256 // 8
             task = {"kind": "gemm", "m": 8192, "n": 4256, "k": depth}
-            alone = simulate(node, workload_of({"gemm": task}, node="t3-8")).end
+            alone = run_of({"gemm": task}, node).end
             assert row.times_s["gemm"] == pytest.approx(alone, rel=0.15)
 
 

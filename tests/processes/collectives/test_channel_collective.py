@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 from clusters import MS, NODE, changed, run
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.simulation.folding import can_fold
 from c3sim.simulation.simulate import simulate
@@ -88,7 +88,7 @@ def test_a_chunk_is_released_when_its_parts_have_passed_all_phases() -> None:
     """
     gather = {**S, "op": "all_gather", "algorithm": "hierarchical", "pipeline": 4, "chunks": 2}
     tasks = {"t": gather, "then": {"kind": "host", "time": "1 us", "after": ["t.chunk[0]"]}}
-    outcome = simulate(NODE, workload_of(tasks))
+    outcome = run_of(tasks, NODE)
     assert outcome.task("then").end == pytest.approx(1.701 * MS, rel=1e-5)
 
 

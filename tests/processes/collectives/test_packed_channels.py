@@ -6,7 +6,7 @@ The teaching GPU has 14 compute units; a channel claims half of the LDS and regi
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 
 from c3sim.errors import InputError
 from c3sim.simulation.simulate import simulate
@@ -52,8 +52,7 @@ def test_a_kernel_that_needs_whole_units_gets_those_they_leave() -> None:
     hold = {"kind": "hold", "workgroups": 8, "time": "1 ms", "stream": "hold"}
     text = {"reduce": {**reduce, "stream": "reduce"}, "hold": hold}
     streams = {"streams": {"reduce": {}, "hold": {}}}
-    both = workload_of(text, **streams)
-    one_by_one, in_pairs = (simulate(packed(per_unit), both) for per_unit in (1, 2))
+    one_by_one, in_pairs = (run_of(text, packed(per_unit), **streams) for per_unit in (1, 2))
     assert in_pairs.task("hold").end < 1.1e-3 < in_pairs.task("reduce").end
     assert one_by_one.task("hold").end > one_by_one.task("reduce").end
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
 from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_node
 
@@ -33,8 +32,7 @@ GATHER = {
 
 def run(task: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Run:
     host = {"submission": "direct", **host}
-    workload = workload_of({"t": task}, host=host)
-    return simulate(node, workload, trace=True, fold=fold)
+    return run_of({"t": task}, node, host=host, trace=True, fold=fold)
 
 
 def commands(outcome: Run, gpu: int) -> int:
@@ -112,8 +110,7 @@ def test_swaps_move_what_copies_move() -> None:
     energy = {}
     for variant in ("pcpy", "swap"):
         task = {**GATHER, "op": "all_to_all", "variant": variant}
-        workload = workload_of({"t": task}, host={"submission": "direct"})
-        run = simulate(MESH, workload, trace=True)
+        run = run_of({"t": task}, MESH, host={"submission": "direct"}, trace=True)
         timeline = run.timeline
         gpus = range(1 if run.folded else MESH.gpus)
         for gpu in gpus:

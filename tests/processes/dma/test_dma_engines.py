@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
@@ -22,8 +22,7 @@ COPY = {"kind": "copy", "bytes": "1 MB"}
 
 
 def run(task: dict[str, Any], node: Node = TEACHING, **host: str) -> Run:
-    workload = workload_of({"t": task}, host=host)
-    return simulate(node, workload, trace=True)
+    return run_of({"t": task}, node, host=host, trace=True)
 
 
 def with_engines(**update: object) -> Node:
@@ -151,8 +150,7 @@ def test_the_first_call_and_calls_that_read_from_a_peer_take_the_host_longer() -
 def two_streams(node: Node, **host: str) -> list[float]:
     """Ends [us] of two streams of two copies each (100 us a copy), on one engine."""
     tasks = {name: {**COPY, "repeat": 2, "stream": name} for name in "ab"}
-    workload = workload_of(tasks, host={"prelaunched": True, **host})
-    outcome = simulate(node, workload)
+    outcome = run_of(tasks, node, host={"prelaunched": True, **host})
     return [outcome.task(name).end / US for name in "ab"]
 
 
@@ -195,11 +193,10 @@ def test_pulls_and_pushes_of_all_gpus_share_the_engines() -> None:
     after the other.
     """
     tasks = {way: {**COPY, "gpus": "all", "direction": way} for way in ("push", "pull")}
-    workload = workload_of(tasks, host={"prelaunched": True})
     for fold in (True, False):
-        assert simulate(with_engines(count=1), workload, fold=fold).end == pytest.approx(
-            (1 + 200 + 2.5) * US
-        )
+        assert run_of(
+            tasks, with_engines(count=1), host={"prelaunched": True}, fold=fold
+        ).end == pytest.approx((1 + 200 + 2.5) * US)
 
 
 def test_peers_beyond_the_engines_have_queues_of_their_own() -> None:

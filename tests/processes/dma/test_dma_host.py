@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 from shapes import TEACHING
 
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.host import HostProfile
 
@@ -21,8 +20,7 @@ BLOCK = {"kind": "copy", "bytes": "10 kB", "source": "host", "destination": "gpu
 
 
 def end(task: dict[str, Any], node: Node, fold: bool | None = None, **host: Any) -> float:
-    workload = workload_of({"t": task}, host=host)
-    return simulate(node, workload, fold=fold).end / US
+    return run_of({"t": task}, node, host=host, fold=fold).end / US
 
 
 def with_host(**update: object) -> Node:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING
 
 from c3sim.models.dma import engine_work
@@ -41,8 +41,7 @@ def copy(peer: int | str = 1, **fields: Any) -> dict[str, Any]:
 
 def run(*program: dict[str, Any], node: Node = MESH, fold: bool | None = None, **host: Any) -> Run:
     task = {"kind": "commands", "program": list(program)}
-    workload = workload_of({"t": task}, host={"submission": "direct", **host})
-    return simulate(node, workload, trace=True, fold=fold)
+    return run_of({"t": task}, node, host={"submission": "direct", **host}, trace=True, fold=fold)
 
 
 def stamps(outcome: Run) -> dict[str, float]:

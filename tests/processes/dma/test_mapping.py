@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node
 
 
@@ -15,6 +14,6 @@ def test_the_gpu_that_carries_a_pull(mapping: str | None, owner: str) -> None:
     copy = {"kind": "copy", "bytes": 2**24, "source": "peer", "destination": "gpu"}
     if mapping:
         copy["mapping"] = mapping
-    run = simulate(load_node("h200-2"), workload_of({"pull": copy}), trace=True)
+    run = run_of({"pull": copy}, load_node("h200-2"), trace=True)
     assert run.timeline is not None
     assert {span.owner for span in run.timeline.spans if span.row.startswith("dma")} == {owner}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 from shapes import TEACHING
 
 from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node
 
 US = 1e-6
@@ -25,7 +24,7 @@ def run(tasks: dict[str, Any], *, call: float = CALL, **host: Any) -> Run:
     times = dict.fromkeys(("launch_time", "copy_time", "batch_time"), call)
     host_costs = TEACHING.host.changed(**(times | dict.fromkeys(named, 0.0)))
     node = TEACHING.changed(host=host_costs)
-    return simulate(node, workload_of(tasks, host={"launch": "eager", **host}), trace=True)
+    return run_of(tasks, node, host={"launch": "eager", **host}, trace=True)
 
 
 def layers(count: int, **middle: Any) -> dict[str, Any]:
@@ -114,7 +113,7 @@ def test_what_is_due_is_posted_by_a_thread_of_its_own() -> None:
     ends = []
     for count in (1, 100):
         tasks = layers(count, move=send)
-        ends.append(simulate(node, workload_of(tasks, host={"launch": "eager"})).task("move").end)
+        ends.append(run_of(tasks, node, host={"launch": "eager"}).task("move").end)
     assert ends[0] == ends[1]
 
 
@@ -125,8 +124,6 @@ def test_a_library_calls_for_the_copies_of_a_collective_within_its_call() -> Non
     starts = {}
     for by in ("kernel", "engines"):
         tasks = layers(1, move={**gather, **({"by": "engines"} if by == "engines" else {})})
-        starts[by] = (
-            simulate(node, workload_of(tasks, host={"launch": "eager"})).task("layer2").start
-        )
+        starts[by] = run_of(tasks, node, host={"launch": "eager"}).task("layer2").start
     copies = 7 * node.host.copy_time + node.host.first_copy_time
     assert starts["engines"] - starts["kernel"] == pytest.approx(copies, abs=1e-9)

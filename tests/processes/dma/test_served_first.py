@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
 from c3sim.simulation.run import Run
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_node
 
@@ -23,7 +22,7 @@ def first(who: str) -> Node:
 def beside_a_stream(node: Node, copy: dict[str, object]) -> Run:
     """On all units, through 2 GiB."""
     tasks = {"stream": {"kind": "stream", "bytes": 2**30}, "copy": copy}
-    return simulate(node, workload_of(tasks))
+    return run_of(tasks, node)
 
 
 def test_a_stream_loses_what_a_push_takes() -> None:
@@ -31,12 +30,7 @@ def test_a_stream_loses_what_a_push_takes() -> None:
     and writing 0.38 TB/s each. So the stream gets W - e, within 5 %.
     """
     node = first("engines")
-    most = (
-        2**31
-        / simulate(node, workload_of({"stream": {"kind": "stream", "bytes": 2**30}}))
-        .task("stream")
-        .end
-    )
+    most = 2**31 / run_of({"stream": {"kind": "stream", "bytes": 2**30}}, node).task("stream").end
     got = 2**31 / beside_a_stream(node, PUSH).task("stream").end
     assert got == pytest.approx(most - 2 * 0.38e12, rel=0.05)
     assert 2**31 / beside_a_stream(first("nobody"), PUSH).task("stream").end > 1.05 * got

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING
 
 from c3sim.errors import InputErrors
@@ -21,7 +21,7 @@ OVERHEAD = 3 * US  # 2 us to dispatch a kernel, 1 us until its end is seen
 
 
 def run(tasks: dict[str, Any], host: dict[str, Any] | None = None) -> Run:
-    return simulate(TEACHING, workload_of(tasks, host=host or {}))
+    return run_of(tasks, host=host or {})
 
 
 def kernel(**fields: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_many_short_workgroups_give_their_places_back_one_by_one(
     no workgroup is left that has not begun: with the last round.
     """
     node, first = load_node("h200-1"), kernel(read="512 MiB", stream="first")
-    alone = simulate(node, workload_of({"t": first})).end
+    alone = run_of({"t": first}, node).end
     tasks = {
         "t": first,
         "sleep": {"kind": "host", "time": alone / 2, "stream": "second"},

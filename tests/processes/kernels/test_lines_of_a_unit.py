@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.reading.loading import load_node
 
 NODE = load_node("h200-1")
@@ -17,7 +16,7 @@ READ = {"kind": "stream", "pattern": "read", "bytes": "64 MB", "stream": "s"}
 def time_of(task: dict[str, Any], before: dict[str, Any] | None = None) -> float:
     """Seconds from the first workgroup of *task*, behind *before*, to its end."""
     tasks = {"it": task} if before is None else {"before": {**before, "stream": "b"}, "it": task}
-    run = simulate(NODE, workload_of(tasks, host={"order": list(tasks)})).task("it")
+    run = run_of(tasks, NODE, host={"order": list(tasks)}).task("it")
     return run.end - run.start
 
 
@@ -88,7 +87,7 @@ def beside(first: dict[str, Any], second: dict[str, Any]) -> tuple[float, float]
     """When both end [s], the second 10 us later."""
     late = {"kind": "kernel", "workgroups": 1, "per_unit": 64, "lds": "0 B", "time": "10 us"}
     tasks = {"late": {**late, "stream": "b"}, "second": {**second, "stream": "b"}}
-    run = simulate(NODE, workload_of({"first": {**first, "stream": "s"}, **tasks}))
+    run = run_of({"first": {**first, "stream": "s"}, **tasks}, NODE)
     return run.task("first").end, run.task("second").end
 
 
@@ -139,7 +138,7 @@ def test_a_read_beside_a_gemm_feels_what_memory_carries() -> None:
     gemm = {"kind": "gemm", "m": 28, "n": 24576, "k": 7168, "stream": "b", "after": ["late"]}
     late = {"kind": "kernel", "workgroups": 1, "lds": "0 B", "time": "10 us", "stream": "b"}
     tasks = {"copy": {**copy, "stream": "s"}, "late": late, "gemm": gemm}
-    run = simulate(NODE, workload_of(tasks))
+    run = run_of(tasks, NODE)
     assert run.task("copy").end == pytest.approx(273e-6, rel=0.08)
 
 
@@ -151,7 +150,7 @@ def test_stores_that_l2_takes_leave_by_the_ports_of_units(port: int) -> None:
     def end(passes: int) -> float:
         write = {"kind": "stream", "pattern": "write", "bytes": "8 MiB", "inputs": "warm"}
         tasks = {"s": {**write, "passes": passes}}
-        return simulate(node, workload_of(tasks)).end
+        return run_of(tasks, node).end
 
     a_pass = (1 << 23) / (132 * port * 1.98e9)
     assert (end(40) - end(20)) / 20 == pytest.approx(a_pass, rel=0.05)

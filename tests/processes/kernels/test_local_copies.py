@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 from shapes import TEACHING
 
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 
 US = 1e-6
@@ -25,11 +24,7 @@ def with_local_copies(by: str) -> Node:
 
 
 def start_of_copy(node: Node, host: dict[str, Any] | None = None) -> float:
-    return (
-        simulate(node, workload_of({"hold": HOLD, "copy": COPY}, host=host or {}))
-        .task("copy")
-        .start
-    )
+    return run_of({"hold": HOLD, "copy": COPY}, node, host=host or {}).task("copy").start
 
 
 def test_an_engine_needs_no_compute_unit() -> None:
@@ -49,9 +44,7 @@ def test_so_does_one_behind_an_event() -> None:
 def test_the_second_of_two_copies_begins_when_the_first_leaves_room() -> None:
     """A copy fills the threads of all units, so that two streams have one behind the other."""
     tasks = {"first": {**COPY, "bytes": "16 MiB"}, "second": {**COPY, "bytes": "16 MiB"}}
-    run = simulate(
-        with_local_copies("kernels"), workload_of(tasks, host={"order": ["first", "second"]})
-    )
+    run = run_of(tasks, with_local_copies("kernels"), host={"order": ["first", "second"]})
     assert run.task("second").start >= 0.9 * run.task("first").end
 
 
@@ -59,7 +52,7 @@ def test_a_kernel_that_needs_no_lds_runs_beside_a_hold_that_leaves_waves() -> No
     """A GEMM, which needs LDS, waits for that hold as well."""
     tasks = {"hold": {**HOLD, "waves": 1}, "copy": COPY}
     tasks["gemm"] = {"kind": "gemm", "m": 256, "n": 256, "k": 256}
-    run = simulate(with_local_copies("kernels"), workload_of(tasks))
+    run = run_of(tasks, with_local_copies("kernels"))
     assert run.task("copy").start < 10 * US < 100 * US < run.task("gemm").start
 
 
@@ -70,7 +63,7 @@ def test_a_batch_is_for_the_engines() -> None:
 def end_of_gather(by: str, *, beside_hold: bool, out_of_place: bool = True) -> float:
     tasks: dict[str, Any] = {"hold": HOLD} if beside_hold else {}
     tasks["gather"] = {**GATHER, "out_of_place": out_of_place}
-    return simulate(with_local_copies(by), workload_of(tasks)).task("gather").end
+    return run_of(tasks, with_local_copies(by)).task("gather").end
 
 
 def test_a_collective_out_of_place_ends_with_its_own_shard() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_workload import workload_of
+from made_workload import run_of
 
-from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import load_node
 
@@ -17,7 +16,7 @@ MEMORY = NODE.gpu.hbm.bandwidth
 
 def time(m: int, n: int, k: int, node: Node = NODE, **how: Any) -> float:
     gemm = {"kind": "gemm", "m": m, "n": n, "k": k, **how}
-    return simulate(node, workload_of({"gemm": gemm})).end
+    return run_of({"gemm": gemm}, node).end
 
 
 def test_adding_to_c_reads_it_again() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from made_workload import workload_of
+from made_workload import run_of, workload_of
 from shapes import TEACHING, gpu_of
 
 from c3sim.models.capacity import Capacity
@@ -121,14 +121,9 @@ def test_a_round_on_fewer_units_stands_for_no_other() -> None:
     fall on one engine both on one unit, and such a round takes longer.
     """
     gemm = {"kind": "gemm", "m": 128, "n": 128 * 300, "k": 256, "macro_tile": [128, 128]}
-    case = {
-        "schema": 1,
-        "name": "w",
-        "tasks": {"gemm": {**gemm, "stream": "masked"}},
-        "streams": {"masked": {"compute_units": "3,7,10,11"}},
-    }
+    streams = {"masked": {"compute_units": "3,7,10,11"}}
     node = TEACHING.changed(gpu=gpu_of(2, (3, 2, 2), "weighted_rotation"))
-    workload = parse_workload(case)
+    workload = workload_of({"gemm": {**gemm, "stream": "masked"}}, streams=streams)
     short, long = simulate(node, workload), simulate(node, watched(workload))
     assert short.task("gemm").end == pytest.approx(long.task("gemm").end, rel=1e-6)
 
@@ -139,20 +134,14 @@ def test_rounds_ahead_stop_at_an_engine_that_has_no_room() -> None:
     one round and none ahead.
     """
     gemm = {"kind": "gemm", "m": 128, "k": 256, "macro_tile": [128, 128]}
-    case = {
-        "schema": 1,
-        "name": "w",
-        "tasks": {
-            "long": {**gemm, "n": 128 * 400, "schedule": "persistent", "stream": "odd"},
-            "late": {**gemm, "n": 128 * 100},
-        },
-        "streams": {"odd": {"compute_units": "1,3"}},
+    tasks = {
+        "long": {**gemm, "n": 128 * 400, "schedule": "persistent", "stream": "odd"},
+        "late": {**gemm, "n": 128 * 100},
     }
     node = TEACHING.changed(gpu=gpu_of(1, (2, 2)))
-    outcome = simulate(node, parse_workload(case))
-    assert (
-        outcome.task("late").end > outcome.task("long").end
-    )  # all but its first waited for the second engine
+    outcome = run_of(tasks, node, streams={"odd": {"compute_units": "1,3"}})
+    # all but its first waited for the second engine
+    assert outcome.task("late").end > outcome.task("long").end
 
 
 @pytest.mark.parametrize("bits", [56, 112, 296])

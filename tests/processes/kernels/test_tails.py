@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made_workload import workload_of
-from shapes import TEACHING
-
-from c3sim.simulation.simulate import simulate
+from made_workload import run_of
 
 OVERHEAD = 3e-6  # teaching GPU: 2 us to dispatch a kernel, 1 us until its end is seen
 
@@ -15,8 +12,7 @@ def time_of(tiles: int, schedule: str) -> float:
     """Seconds of a GEMM of so many tiles, each of which takes all LDS of a unit."""
     gemm = {"kind": "gemm", "m": tiles * 256, "n": 256, "k": 4096, "macro_tile": [256, 256]}
     tasks = {"g": {**gemm, "schedule": schedule}}
-    workload = workload_of(tasks)
-    return simulate(TEACHING, workload).end - OVERHEAD
+    return run_of(tasks).end - OVERHEAD
 
 
 @pytest.mark.parametrize(

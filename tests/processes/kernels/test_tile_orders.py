@@ -15,7 +15,7 @@ from c3sim.simulation.run import Run
 from c3sim.simulation.simulate import simulate
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.on_node import check_on_node
-from c3sim.spec.reading.loading import load_node, parse_workload
+from c3sim.spec.reading.loading import load_node
 
 MESH = load_node("mi300x-8")
 SWITCH = load_node("h200-4")
@@ -119,9 +119,8 @@ class Written:
 def test_results_land_in_the_memory_of_their_owners():
     """By owner every GPU stores 7/8 of its results elsewhere, and gets as much from the others."""
     gemm = {**ROUNDS, "results": "peers", "order": "by_owner"}
-    document = {"schema": 1, "name": "x", "node": MESH.name, "tasks": {"g": gemm}}
     written = Written()
-    simulate(MESH, parse_workload(document), observers=(written,))
+    simulate(MESH, workload_of({"g": gemm}), observers=(written,))
     assert written.by_gpu == pytest.approx([4096 * 4096 * 2] * 8, rel=1e-6)
 
 
