@@ -265,10 +265,9 @@ class Layer:
 
     def _activation_backward(self) -> list[Step]:
         o, numbers = self.o, self.inner
+        flops = self._gradient_flops
         if not self.model.gated:
-            flops = o.parts.activation_flops
             return [o.elementwise("gelu-gradient", numbers, 2, 1, flops=flops)]
-        flops = self._activation_flops
         if o.fused:
             return [o.elementwise("swiglu-gradient", numbers, 3, 2, flops=flops)]
         apart = len(self.products.network) == 2
@@ -286,6 +285,12 @@ class Layer:
         if self.model.activation == "gelu":
             return parts.activation_flops
         return parts.silu_flops or parts.activation_flops
+
+    @property
+    def _gradient_flops(self) -> float:
+        parts, gelu = self.o.parts, not self.model.gated or self.model.activation == "gelu"
+        known = parts.activation_gradient_flops if gelu else parts.silu_gradient_flops
+        return known or (parts.activation_flops if gelu else self._activation_flops)
 
     def _residual(self, number: str) -> list[Step]:
         """Dropout (a mask of a byte each is kept) and the sum with what went round."""

@@ -41,6 +41,11 @@ TOP_K_PASSES, SORTED_BYTES, SORTED_AT_ONCE = 7, 8, 4096
 WARP, WAITS = 32, 6
 
 
+def _follows(of_least: float, flops: float, least: float) -> float:
+    """Part of *flops* that follows the clock: *of_least*, and all beyond the *least* ones."""
+    return (of_least + max(0.0, flops - least)) / flops if flops else 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorSet:
     """Operators on one kind of GPU, in one precision. *dtype* is that of matrix products, *element*
@@ -162,6 +167,7 @@ class OperatorSet:
             "dtype": self.activation,
             "on": "matrix",
             "stream_efficiency": self.parts.attention_read,
+            "clocked": self.parts.clocked.attention,
         }
 
     def _attention_of_one(
@@ -226,10 +232,14 @@ class OperatorSet:
         """
         size = numbers * (self.element if element is None else element)
         parts = self.parts
-        least = parts.strided_flops if strided else parts.contiguous_flops * bool(written)
+        least = parts.contiguous_flops * bool(written)
+        if strided:
+            least = parts.strided_flops * (2.0 + max(1.0, read)) / 3.0
         moved = read * size, written * size
         loads = parts.strided_loads if strided else parts.loads
-        return self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
+        op = self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
+        part = parts.clocked.strided if strided else parts.clocked.contiguous
+        return op.with_task(clocked=_follows(part * least, max(flops, least), least))
 
     def dropout(self, name: str, numbers: float, read: float, written: float) -> Op:
         """Elementwise operator that draws a random number for each element."""
@@ -333,10 +343,10 @@ class OperatorSet:
     def normalisation(self, name: str, rows: int, width: int) -> Op:
         """X - mean over deviation: x is read, the result written, by a workgroup for each row."""
         parts = self.parts
-        per_row, element = parts.row_flops, parts.layer_norm_flops
-        if self.rms:
-            per_row, element = 0.0, parts.rms_norm_flops
-        return self._rows(name, rows, width, 1, rows * (per_row + width * element))
+        least = width * parts.rms_norm_flops
+        whole = least if self.rms else parts.row_flops + width * parts.layer_norm_flops
+        op = self._rows(name, rows, width, 1, rows * whole)
+        return op.with_task(clocked=_follows(parts.clocked.norm * least, whole, least))
 
     def normalisation_backward(self, name: str, rows: int, width: int, vectors: int) -> list[Op]:
         """Gradients of its input (reads it and the output's gradient), then of its weights, so many
@@ -353,8 +363,9 @@ class OperatorSet:
             per_unit=1,
             dependent_loads=self.parts.loads + 2 * ceil(rows / ROWS_AT_A_TIME),
         )
+        inputs = self._rows(f"{name}-input", rows, width, 2, flops)
         kernels = [
-            self._rows(f"{name}-input", rows, width, 2, flops),
+            inputs.with_task(clocked=self.parts.clocked.norm_gradient),
             Op(f"{name}-weight", weights, "normalisation", gradients=(width,) * vectors),
         ]
         return [kernel.called({"normalisation": 0.5}) for kernel in kernels]
@@ -399,6 +410,7 @@ class OperatorSet:
             lds=kernel.lds,
             memory_efficiency=parts.softmax,
             stream_efficiency=parts.contiguous,
+            clocked=parts.clocked.softmax,
             dependent_loads=parts.loads + (kernel.passes if kernel.rows == 1 else 0),
         )
         return Op(name, task, "normalisation")

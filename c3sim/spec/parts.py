@@ -76,6 +76,8 @@ class Hbm(Hardware):
     """data sheet peak"""
     latency: Time
     """load that misses every cache"""
+    clocked: Fraction = 1.0
+    """part of the latency that follows the engine clock: the way to L2 and back"""
     saturation_exponent: Exponent
     """exponent p of the soft minimum of what compute units ask for and what the stacks give"""
     read_efficiency: Efficiency
@@ -254,6 +256,25 @@ class AttentionRoom(Hardware):
     """of a workgroup"""
 
 
+class Clocked(Hardware):
+    """Part of the time of an operator's limit of issue that follows the engine clock: the rest is
+    of the fabric and of memory. What FLOP beyond the least ones take follows it whole.
+    """
+
+    contiguous: Fraction = 1.0
+    """of *contiguous_flops*"""
+    strided: Fraction = 1.0
+    """of *strided_flops*"""
+    norm: Fraction = 1.0
+    """of *rms_norm_flops*"""
+    norm_gradient: Fraction = 1.0
+    """of *norm_gradient_flops*"""
+    softmax: Fraction = 1.0
+    """of softmax, forward and backward"""
+    attention: Fraction = 1.0
+    """of attention of several tokens"""
+
+
 class FlashTwo(Hardware):
     """Attention by FlashAttention-2's kernels, written for Ampere (arXiv 2307.08691), a workgroup
     for each tile: those that PyTorch's FLASH_ATTENTION takes, where *attention_forward* and the
@@ -396,7 +417,7 @@ class Operators(Hardware):
     """requests of kernels over lists of tensors: optimizers, and copies of parameters"""
     strided_flops: Positive
     """vector FLOP in whose time an element of a tensor is found that is part of a wider one, or
-    transposed"""
+    transposed, read and written; a third of it for each further tensor that is read"""
     joined_flops: Factor = 0.0
     """the same where halves of rows are put together, as rotary embeddings do; left out: no more"""
     activation_flops: Positive
@@ -404,10 +425,16 @@ class Operators(Hardware):
     computed for an element"""
     silu_flops: Positive | None = None
     """the same of SiLU; left out: as other activations"""
+    activation_gradient_flops: Positive | None = None
+    """the same of the gradient of an activation's input; left out: as forward"""
+    silu_gradient_flops: Positive | None = None
+    """the same of SiLU; left out: as forward"""
     dropout_flops: Positive
     """the same of a random number for an element"""
     dropout: Part = 1.0
     """part of what memory gives: dropout"""
+    clocked: Clocked = Clocked()
+    """left out: all of it"""
     loads: Count = 2
     """loads of a workgroup that wait for each other: arguments, then what they point to"""
     strided_loads: Count = 4

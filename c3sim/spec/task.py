@@ -345,7 +345,8 @@ class Kernel(AtOwners):
     closing_loads: int = Field(0, ge=0)
     """the same behind all workgroups, of the last one, which adds up what they left"""
     clocked: Fraction | None = None
-    """part of its time that follows the clock; left out: that of its FLOP against its bytes"""
+    """part of a given *time*, or of the time of its FLOP, that follows the clock; left out: that of
+    its FLOP against its bytes, or all"""
     cache: CachePolicy = CachePolicy()
 
     @model_validator(mode="after")

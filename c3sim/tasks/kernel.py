@@ -15,8 +15,10 @@ wait for at once; later on some wait while memory serves others.
 
 With *accesses*, or *served*, b is what caches find and what they do not (models/cache_policy.py),
 each at its rate.
-The share c of that follows the clock, the rest what memory gives: (c / clock + (1 - c) / memory).
-A given time has been measured with the kernel's own load on memory, so only that of others counts.
+The share c of a given time follows the clock, the rest what memory gives: c / clock + (1 - c) /
+memory. It has been measured with the kernel's own load on memory, so only that of others counts.
+Where no time is given, FLOP take c / clock + 1 - c times as long at a lower clock, and loads, which
+are under way on its clock as far as L2, with the part a of their latency, a / clock + 1 - a.
 """
 
 from __future__ import annotations
@@ -185,7 +187,7 @@ def any_kernel(
         if task.through_caches:
             part = _accessing(context, name, of_gpu, task, plain, tiles, per_unit, concurrent)
         together = min(1.0, concurrent * _rounds(task) / tiles) / max(1, task.dependent_loads - 1)
-        limits = _limits(task, part, per_unit, together, gpu.compute_units)
+        limits = _limits(task, part, per_unit, together, gpu)
         if task.time is None:
             return TileCost(rate=limits, traffic=part.traffic)
         busy = task.time * per_unit / turns
@@ -222,32 +224,33 @@ def _by_steps(task: Kernel) -> bool:
     return _rounds(task) == 1 and task.on == "vector"
 
 
-def _limits(
-    task: Kernel, part: _Part, per_unit: float, together: float, units: ComputeUnits
-) -> _Limits:
-    """Limits of *per_unit* tiles on one of *units*, of which *together* wait for memory at once."""
-    way = None
+def _limits(task: Kernel, part: _Part, per_unit: float, together: float, gpu: Gpu) -> _Limits:
+    """Limits of *per_unit* tiles on a unit of *gpu*; *together* of them wait for memory at once."""
+    way, units = None, gpu.compute_units
     if task.loads is not None and units.port is not None:
         way = way_of_loads(units, task.loads * per_unit)
         stream = task.stream_efficiency * units.read_bandwidth
         part = replace(part, moving=part.moving * stream / way.at(1.0))
     moving = _moving(per_unit * part.moving, part.waiting, together)
-    alone, residents = 0.0, 0.0
-    if _by_steps(task):
-        alone, residents = part.waiting + part.computing, per_unit
-    return _Limits(moving, per_unit * part.computing, alone, residents, way)
+    follows = gpu.hbm.clocked, 1.0 if task.clocked is None else task.clocked
+    if not _by_steps(task):
+        return _Limits(moving, per_unit * part.computing, follows, way=way)
+    alone = part.waiting, part.computing
+    return _Limits(moving, per_unit * part.computing, follows, alone, per_unit, way)
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Tiles per second by state, of the s that memory and those that computing take. Of workgroups
-    that load, compute and store step by step: *alone*, the s of one that nothing holds up, and how
-    many *residents* of a unit take turns; none: waves go on by themselves.
+    """Tiles per second by state, of the s that memory and those that computing take, of which the
+    parts *follows* follow the clock. Of workgroups that load, compute and store step by step: of
+    one *alone* the s in which it waits and computes, and how many *residents* of a unit take turns;
+    none: waves go on by themselves.
     """
 
     moving: float
     computing: float
-    alone: float = 0.0
+    follows: tuple[float, float]
+    alone: tuple[float, float] = (0.0, 0.0)
     residents: float = 0.0
     way: Way | None = None  # over memory, of the workgroups on a unit; None: as memory gives
 
@@ -257,14 +260,16 @@ class _Limits:
         return self.way is not None
 
     def __call__(self, state: GpuState) -> float:
-        memory = state.memory
+        memory, clock = state.memory, state.clock
         if self.way is not None:
             memory = self.way.at(memory) / self.way.at(1.0)
-        moving, computing = self.moving / (state.clock * memory), self.computing / state.clock
+        later, slower = (part / clock + 1.0 - part for part in self.follows)
+        moving, computing = self.moving * later / memory, self.computing * slower
         longer, shorter = max(moving, computing), min(moving, computing)
         if self.residents and shorter:
             longer *= 1.0 + _queued(shorter / longer, self.residents)
-        return 1.0 / max(longer, self.alone / state.clock)
+        waits, computes = self.alone
+        return 1.0 / max(longer, waits * later + computes * slower)
 
 
 def _queued(ratio: float, customers: float) -> float:
