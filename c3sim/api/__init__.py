@@ -153,7 +153,7 @@ def compare(
             from c3sim.experiments.copying import together_by
             from c3sim.iterations.compared import of_strategies
 
-            together = together_by(jobs, progress)
+            together = together_by(jobs, partial(progress, "runs") if progress else None)
             results, left_out = of_strategies(model, target, asked, together, must=must)
         else:
             results, left_out = [], {}
@@ -197,7 +197,7 @@ def explain(
     *progress* hears of the runs behind it; left out, a notebook shows a bar for an iteration.
     *jobs*: processes for the runs of an iteration; None: as many as cores.
     """
-    from c3sim.experiments.copying import copies
+    from c3sim.experiments.copying import copies, together_by
     from c3sim.experiments.kept import answered
     from c3sim.iterations.described import explain as explain_any
     from c3sim.iterations.limits import limits_of
@@ -205,11 +205,19 @@ def explain(
     model, target, notes = _prepared(workload, node, set)
     bar = progress_bar if isinstance(model, Described) else nullcontext
     with heard(progress, bar) as watcher, _file_of_units(model.node if node is None else node):
-        each = map if jobs == 1 else copies(jobs)
-        causes = partial(explain_any, model, target, strategy, watcher, full=full, each=each)
-        asked = ("causes", model, target, strategy, full)
-        explanation = answered(asked, causes) if isinstance(model, Described) else causes()
+        causes = partial(explain_any, model, target, strategy, watcher, full=full)
+        if isinstance(model, Described):
+            tell = partial(watcher, "causes") if watcher else None
+
+            def of_step() -> Explanation:
+                with together_by(jobs, tell):
+                    return causes()
+
+            explanation = answered(("causes", model, target, strategy, full), of_step)
+        else:
+            explanation = causes()
         if limits:
+            each = map if jobs == 1 else copies(jobs)
             found = limits_of(model, target, strategy, watcher, full=full, each=each)
             explanation = replace(explanation, limits=found)
     return replace(explanation, notes=(*notes(), *explanation.notes))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from c3sim.evaluation.effort import Effort
     from c3sim.evaluation.limiter import Limit
     from c3sim.evaluation.shares import Progress
+    from c3sim.iterations.result import StepTimes
     from c3sim.spec.hardware import Node
     from c3sim.spec.iteration import Described
     from c3sim.spec.workload import Workload
@@ -78,7 +79,7 @@ def explain(
     agree_to_run(agree, plain, on, results_behind(plain, full=full), jobs)
     how: dict[str, Any] = {"strategy": strategy, "full": full}
     if isinstance(plain, Described) and not as_json:  # causes take ten times as long
-        _show(_step(plain, on, strategy))
+        _show(_step(plain, on, strategy, jobs))
     with progress() as tell:
         watcher = AheadOfEach(agree, tell)
         found = explain_run(plain, node=on, progress=watcher, jobs=jobs, **how)
@@ -102,14 +103,18 @@ def explain(
         _show(differences_table(differences))
 
 
-def _step(plain: Described, on: Node, strategy: str) -> Any:
+def _step(plain: Described, on: Node, strategy: str, jobs: int) -> Any:
     """Table of the step as it is, as an earlier command found it."""
+    from c3sim.experiments.copying import together_by
     from c3sim.experiments.kept import answered
     from c3sim.iterations.described import step
     from c3sim.output.tables.run import step_table
 
-    asked = ("step", plain, on, strategy)
-    return step_table(answered(asked, lambda: step(plain, on, strategy)))
+    def found() -> StepTimes:
+        with together_by(jobs):
+            return step(plain, on, strategy)
+
+    return step_table(answered(("step", plain, on, strategy), found))
 
 
 def _limits(

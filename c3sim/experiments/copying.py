@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -17,7 +16,7 @@ from pickle import PicklingError
 from typing import Any, TypeVar, cast
 
 from c3sim.errors import C3simError, WorkerError
-from c3sim.evaluation.shares import Each, Progress
+from c3sim.evaluation.shares import Each
 from c3sim.experiments.kept import for_another, goes_on
 from c3sim.experiments.starting import begin, interrupts_wait
 from c3sim.simulation.later import side_by_side
@@ -80,12 +79,13 @@ def copies(jobs: int | None = None) -> Each:
     return each
 
 
-def together_by(jobs: int | None, progress: Progress | None = None) -> AbstractContextManager[None]:
+def together_by(
+    jobs: int | None, tell: Callable[[int, int], None] | None = None
+) -> AbstractContextManager[None]:
     """Within it runs of a step wait for each other, and go side by side in so many processes;
-    *progress* hears of them.
+    *tell* as of :func:`side_by_side`.
     """
-    each = map if jobs == 1 else copies(jobs)
-    return side_by_side(each, partial(progress, "runs") if progress else None)
+    return side_by_side(map if jobs == 1 else copies(jobs), tell)
 
 
 def with_copies(

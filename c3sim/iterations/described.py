@@ -4,9 +4,10 @@ explained.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from c3sim.errors import InputError, InputErrors
@@ -14,7 +15,7 @@ from c3sim.evaluation.evaluate import evaluate_run
 from c3sim.evaluation.explanation import Explanation, explain_run
 from c3sim.evaluation.losses import whole_of
 from c3sim.evaluation.notes import PAST_IDEAL
-from c3sim.evaluation.shares import SAME, SEVERAL, Each, Progress, parts_of, runs_of_kinds
+from c3sim.evaluation.shares import SAME, SEVERAL, Kinds, Progress, parts_of, runs_of_kinds
 from c3sim.evaluation.strategies.rewrites import baseline, collectives, movable
 from c3sim.evaluation.strategies.table import (
     STRATEGIES,
@@ -31,6 +32,7 @@ from c3sim.iterations.runs import Change, Numbers, Runs, Sides, launched
 from c3sim.models.capacity import SHARING
 from c3sim.result import Result
 from c3sim.simulation.exposure import CLASSES
+from c3sim.simulation.later import waiting
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import FIELDS, Described, DlrmInPlace, Iteration, TransformerInPlace
 from c3sim.spec.models import Dlrm, Transformer
@@ -177,14 +179,13 @@ def explain(
     progress: Progress | None = None,
     *,
     full: bool = True,
-    each: Each = map,
 ) -> Explanation:
     """Explanation as of :func:`c3sim.evaluation.explanation.explain_run`, of a description too, of
-    which *full* asks for all orders, and *each* goes through the runs.
+    which *full* asks for all orders.
     """
     strategy = strategy_name(strategy)
     if isinstance(workload, Described):
-        return explain_described(workload, node, strategy, progress, full=full, each=each)
+        return explain_described(workload, node, strategy, progress, full=full)
     best, pair = best_candidate(strategy, workload, node), whole_of(workload, node, strategy)
     found = explain_run(best, node, strategy, progress, pair=pair)
     said = evaluate_run(workload, node, strategy, stretched=False).notes
@@ -205,21 +206,15 @@ def explain_described(
     progress: Progress | None = None,
     *,
     full: bool = True,
-    each: Each = map,
 ) -> Explanation:
     """Wall time, exposed communication and operator classes, by kind of sharing; tasks, of
-    which there are many, are left out. *progress* hears of the runs. *full*: over all orders of the
-    kinds, else by the first and last contribution of each. *each* goes through the runs.
+    which there are many, are left out. *progress* hears of the runs, unless these wait for each
+    other. *full*: over all orders of the kinds, else by the first and last contribution of each.
     """
     node = _chosen_on(node)
     measured = _measured(workload, node, strategy, sides="idle")
     kinds = _felt(measured.sample, node)
-
-    def run(shared: frozenset[str]) -> Numbers:
-        every = SHARING if len(shared) < 2 < len(kinds) else kinds  # run by _felt
-        return measured.sharing(frozenset(every) - shared)
-
-    runs, matter = runs_of_kinds(run, _figures, kinds, progress, orders=full, each=each)
+    runs, matter = _runs_of_kinds(measured, kinds, progress, full=full)
     parts = parts_of({shared: _figures(run) for shared, run in runs.items()}, kinds, matter)
     none = dict.fromkeys(SHARING, 0.0)
     parts = {
@@ -236,22 +231,49 @@ def explain_described(
     )
 
 
+def _runs_of_kinds(
+    measured: Measured | InTurns, kinds: Sequence[str], progress: Progress | None, *, full: bool
+) -> tuple[dict[Kinds, Numbers], tuple[str, ...]]:
+    node, together = measured.planned.node, waiting() is not None
+
+    def private(shared: Kinds) -> Kinds:
+        every = SHARING if len(shared) < 2 < len(kinds) else kinds  # run by _felt
+        return frozenset(every) - shared
+
+    def each(run: Callable[[Kinds], Numbers], items: Sequence[Kinds]) -> Iterator[Numbers]:
+        for shared in items if together else ():
+            for runs in measured.runs_of_layers:
+                runs.run(node, private(shared))
+        return map(run, items)
+
+    def run(shared: Kinds) -> Numbers:
+        return measured.sharing(private(shared))
+
+    told = None if together else progress
+    return runs_of_kinds(run, _figures, kinds, told, orders=full, each=each)
+
+
 def _felt(sample: Runs, node: Node) -> list[str]:
     """Kinds of sharing that a few layers feel: where all others are shared, or none is."""
     unmet = _of_one(sample.workload, node)
-    every = frozenset(SHARING)
+    every, none = frozenset(SHARING), frozenset[str]()
+    pairs = {
+        kind: ((none, frozenset({kind})), (every, every - {kind}))
+        for kind in SHARING
+        if kind not in unmet
+    }
+    if waiting() is not None:  # all are asked for before a figure is read
+        for private in dict.fromkeys(chain(*chain(*pairs.values()))):
+            sample.run(node, private)
 
-    def felt(kind: str) -> bool:
-        one = frozenset({kind})
-        pairs: list[tuple[frozenset[str], frozenset[str]]]
-        pairs = [(frozenset(), one), (every, every - one)]
+    def felt(one: frozenset[str], other: frozenset[str]) -> bool:
+        without = _figures(sample.sharing(node, other))
         return any(
-            abs(value - _figures(sample.sharing(node, other)).get(name, 0.0)) > SAME * abs(value)
-            for private, other in pairs
-            for name, value in _figures(sample.sharing(node, private)).items()
+            abs(value - without.get(name, 0.0)) > SAME * abs(value)
+            for name, value in _figures(sample.sharing(node, one)).items()
         )
 
-    return [kind for kind in SHARING if kind not in unmet and felt(kind)]
+    return [kind for kind, pair in pairs.items() if any(felt(*both) for both in pair)]
 
 
 def _of_one(workload: Workload, node: Node) -> set[str]:

@@ -34,8 +34,9 @@ from c3sim.iterations.runs import (
 )
 from c3sim.iterations.shares import adding_up
 from c3sim.iterations.stages import OfPiece, Whole, all_turns
-from c3sim.simulation.run import Settled, Turn
+from c3sim.simulation.run import Run, Settled, Turn
 from c3sim.simulation.runs import turn_before
+from c3sim.simulation.simulate import turn_of
 from c3sim.spec.hardware import Node
 from c3sim.spec.iteration import Iteration
 from c3sim.spec.models import Dlrm
@@ -96,6 +97,11 @@ class Measured:
         """
         low, high = self.low.numbers, self.high.numbers
         return high.wall - low.wall < NEARLY * (high.host - low.host)
+
+    @property
+    def runs_of_layers(self) -> tuple[Runs, ...]:
+        """Those that are behind :meth:`sharing`, the longer ones first."""
+        return (self.high,) if self.low is self.high else (self.high, self.low)
 
     def sharing(self, private: frozenset[str]) -> Numbers:
         """The same where tasks have the kinds of sharing *private* to themselves."""
@@ -220,6 +226,12 @@ class InTurns:
         found = self.all_turns.numbers
         return in_a_loop(found) if self.host_bound else found
 
+    @property
+    def runs_of_layers(self) -> tuple[Runs, ...]:
+        """The same as of :class:`Measured`."""
+        _ = self.all_turns  # makes them
+        return tuple(self.runs.made.values())
+
     def sharing(self, private: frozenset[str]) -> Numbers:
         """The same where tasks have the kinds of sharing *private* to themselves."""
         node = self.planned.node
@@ -300,15 +312,16 @@ class RunsOfPieces:
     def _turn(self, side: Side) -> Turn | None:
         """A first turn of all layers; None: no loop."""
         if side not in self._turns:
-            high = self._first(side, self.more)
-            if high is not None and self.few != self.more:
-                low, layers = self._first(side, self.few), self.planned.own_layers
-                assert low is not None
+            node, layers = self.planned.node, self.planned.own_layers
+            found = [self._first(side, of) for of in dict.fromkeys((self.few, self.more))]
+            turns = [None if run is None else turn_of(node, run) for run in found]
+            low, high = turns[0], turns[-1]
+            if low is not None and high is not None and low is not high:
                 high = low.at(high, self.few, self.more, layers)
             self._turns[side] = high
         return self._turns[side]
 
-    def _first(self, side: Side, layers: int) -> Turn | None:
+    def _first(self, side: Side, layers: int) -> Run | None:
         other = side_of(side, *self.piece(WHOLE, layers), called=self._called)
         return turn_before(self.planned.node, other)
 

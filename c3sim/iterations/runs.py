@@ -127,7 +127,9 @@ class Runs:
     known: dict[frozenset[str], Numbers] = field(default_factory=dict, compare=False)
     """figures by kinds of sharing that are taken away, worked out before"""
     given: float | None = None
-    """*idle* of an equal one elsewhere, or that alone, for which neither side was run"""
+    """*idle* of an equal one elsewhere, for which neither side was run"""
+    gaps: Run | None = None
+    """computation alone, for *idle* alone"""
 
     @classmethod
     def of(
@@ -162,9 +164,8 @@ class Runs:
         )
         if sides == "idle":
             on = node if workload.host.launch == "eager" else at_once(node)
-            run = run_once(on, computing, energy=False, settled=settled)
-            idle = run.end - compute_busy(run, built.classes)
-            return cls(built, workload, settled, whole, whole, None, given=idle)
+            gaps = run_once(on, computing, energy=False, settled=settled)
+            return cls(built, workload, settled, whole, whole, None, gaps=gaps)
         return cls(
             built,
             workload,
@@ -211,7 +212,8 @@ class Runs:
         """Time [s] that computation alone leaves idle: launches and completions of kernels."""
         if self.given is not None:
             return self.given
-        return self.compute.end - compute_busy(self.compute, self.built.classes)
+        alone = self.compute if self.gaps is None else self.gaps
+        return alone.end - compute_busy(alone, self.built.classes)
 
     def _waited(self, run: Run) -> float:
         """Time [s] of *run* in which communication is exposed, but for what computation alone
@@ -230,12 +232,16 @@ class Runs:
         sharing *private* to themselves.
         """
         if private not in self.known:
-            run = self.whole
-            if private:
-                how: dict[str, Any] = {"energy": False, "settled": self.settled}
-                run = run_once(node, self.workload, private, clocks=self.whole.clocks, **how)
+            run = self.run(node, private)
             self.known[private] = replace(numbers_of(self.built, run), waited=self._waited(run))
         return self.known[private]
+
+    def run(self, node: Node, private: frozenset[str]) -> Run:
+        """The run of :meth:`sharing`."""
+        if not private:
+            return self.whole
+        how: dict[str, Any] = {"energy": False, "settled": self.settled}
+        return run_once(node, self.workload, private, clocks=self.whole.clocks, **how)
 
 
 def exchanged(built: Built) -> frozenset[str]:

@@ -20,7 +20,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from c3sim.machine.machine import Memories
-from c3sim.machine.settling import Settled, Turn
+from c3sim.machine.settling import Settled
 from c3sim.models.capacity import POSTS, SHARING, STORE_QUEUES
 from c3sim.models.latest import for_latest
 from c3sim.processes.plan import hosts_call
@@ -168,18 +168,18 @@ def run_once(
 def settled_before(node: Node, workload: Workload) -> Settled | None:
     """A GPU in the middle of a loop of *workload*; None: no loop."""
     turn = turn_before(node, workload)
-    return None if turn is None else settled_behind(node, workload, turn)
+    return None if turn is None else settled_behind(node, workload, turn_of(node, turn))
 
 
-def turn_before(node: Node, workload: Workload) -> Turn | None:
-    """What a turn of a loop takes before its clock has settled; None: no loop. It is remembered as
-    runs are.
+def turn_before(node: Node, workload: Workload) -> Run | None:
+    """The turn of a loop before its clock has settled; None: no loop. It is remembered as runs
+    are.
     """
     if not averages(node, workload):
         return None
     workload = _as_run(node, workload)
     key = (_conditions(node, workload), frozenset[str](), False, True, None, "first turn")
-    return turn_of(node, _once(node, workload, key, lambda on: first_turn(on, workload)))
+    return _once(node, workload, key, lambda on: first_turn(on, workload))
 
 
 def _once(node: Node, workload: Workload, key: _Key, simulated: Callable[[Node], Run]) -> Run:
