@@ -53,8 +53,8 @@ EXCEPTIONS |= {
 }
 EXCEPTIONS[FASTER, "mi300x-8: packaged gemm-stores-staggered"] = (
     "workgroups take tiles of one peer after the other, so those that end sooner store over other"
-    " links: with operands eight times as soon more of the last tiles share one, and the end is 12 %"
-    " later (list scheduling: shorter jobs may end later)"
+    " links: with operands eight times as soon more of the last tiles share one, and the end is"
+    " 12 % later (list scheduling: shorter jobs may end later)"
 )
 
 # Open mistakes of the simulator that a law has shown: (law, case or workload) -> what is wrong.
