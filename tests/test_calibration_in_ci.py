@@ -13,10 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from cli_case import invoke
 from click.testing import Result
-from typer.testing import CliRunner
 
-from c3sim.cli.app import app
 from c3sim.spec.reading.library import find
 
 pytestmark = pytest.mark.turns(5)
@@ -34,9 +33,7 @@ def repository(tmp_path):
 
 
 def workflow(folder: Path) -> dict:
-    document = yaml.safe_load((folder / WORKFLOW).read_text(encoding="utf-8"))
-    assert isinstance(document, dict)
-    return document
+    return yaml.safe_load((folder / WORKFLOW).read_text(encoding="utf-8"))
 
 
 def commands(folder: Path) -> dict[str, str]:
@@ -110,7 +107,7 @@ def test_figures_are_held_against_trusted_ones_as_the_page_says(repository, monk
     monkeypatch.chdir(repository)
 
     def ask(command: str) -> Result:
-        return CliRunner().invoke(app, shlex.split(command)[1:])
+        return invoke(*shlex.split(command)[1:])
 
     command, into = shown("> trusted.json").split(" > ")
     trusted = ask(command)

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from cli_case import invoke
 from kineto_case import MadeTrace
-from typer.testing import CliRunner
 
 import c3sim
-from c3sim.cli.app import app
 from c3sim.errors import InputError
 from c3sim.evaluation.differences import ALONE, CONTENTION, NUMBER
 from c3sim.output.results.saved import kind_of
@@ -45,7 +44,7 @@ def test_rows_of_two_result_files_meet_by_their_axes(tmp_path: Path) -> None:
     assert list(rows["links.bandwidth"]) == [40e9]
     assert list(rows["change"]) == [0.0]
     assert kind_of(str(before)) == "results"
-    shown = CliRunner().invoke(app, ["diff", str(before), str(after)])
+    shown = invoke("diff", before, after)
     assert "1 row in both files, 0 changed\n" in shown.output
     assert "1 row only before: not compared" in shown.output and "only after" not in shown.output
     with pytest.raises(InputError, match="no column 'rate' in both files"):
@@ -65,7 +64,7 @@ def test_what_changed_of_a_class_is_its_number_and_its_kernels(tmp_path: Path) -
             made.gather(6000, 300, mib=32, ranks=2, called=200.0)
         (tmp_path / f"{name}.json").write_text(made.text(), encoding="utf-8")
     files = [str(tmp_path / f"{name}.json") for name in ("before", "after")]
-    shown = CliRunner().invoke(app, ["diff", *files, "--node", "h200-2", "--json"])
+    shown = invoke("diff", *files, "--node", "h200-2", "--json")
     times = json.loads(shown.stdout)["times"]
     for name in ("gemm", "kernel nvjet_tst"):
         parts = times[name]["parts"]
@@ -83,7 +82,7 @@ def test_two_traces_by_class_by_kernel_and_by_cause() -> None:
     (again before each layer's backward pass).
     """
     before, after = (str(TRACES / name) for name in ("fsdp_forward_h200x2", "fsdp_h200x2"))
-    shown = CliRunner().invoke(app, ["diff", before, after, "--node", "h200-2", "--json"])
+    shown = invoke("diff", before, after, "--node", "h200-2", "--json")
     times = json.loads(shown.stdout)["times"]
     wall = times["wall"]
     assert sum(wall["parts"].values()) == pytest.approx(wall["change"], abs=1e-9)
@@ -97,9 +96,9 @@ def test_two_traces_by_class_by_kernel_and_by_cause() -> None:
 
 def test_files_of_two_kinds_are_refused_in_a_line(tmp_path: Path) -> None:
     run = tmp_path / "run.json"
-    run.write_text(CliRunner().invoke(app, ["run", PAIR, "--json"]).stdout)
+    run.write_text(invoke("run", PAIR, "--json").stdout)
     results = sweep_of(tmp_path, "40 GB/s")
     with pytest.raises(InputError, match="not of one kind"):
         c3sim.diff(results, PAIR)
-    refused = CliRunner().invoke(app, ["diff", str(run), str(results)])
+    refused = invoke("diff", run, results)
     assert refused.exit_code == 2 and "is of kind run" in refused.output

@@ -7,9 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from c3sim.cli.app import app
+from cli_case import invoke
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -53,7 +51,7 @@ def test_the_commands_shown_run(line, tmp_path, monkeypatch, few_limits):
     """128 nodes are asked as two: what binds them takes dozens of simulations."""
     monkeypatch.chdir(tmp_path)
     arguments = shlex.split(line.replace("nodes=128", "nodes=2"), comments=True)[1:]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert invoke(*arguments).exit_code == 0
 
 
 def test_every_top_folder_says_in_at_most_thirty_lines_what_it_is():

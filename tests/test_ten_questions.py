@@ -9,10 +9,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from cli_case import invoke
 
 from c3sim.cli import consent
-from c3sim.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "ten-questions.md").read_text(encoding="utf-8")
@@ -53,7 +52,7 @@ def answers(tmp_path, monkeypatch, few_draws):
     def ask(number: int) -> list[str]:
         found = []
         for line, arguments in commands(number):
-            done = CliRunner().invoke(app, arguments + SMALLER.get(number, []))
+            done = invoke(*(arguments + SMALLER.get(number, [])))
             assert done.exit_code == 0, f"{line}\n{done.output}"
             found.append(done.output)
         return found
@@ -82,7 +81,7 @@ def test_what_runs_long_is_understood(number, tmp_path, monkeypatch) -> None:
     (tmp_path / "job").symlink_to(JOB)
     for line, words in commands(number):
         if words[1] != "moved.yaml":  # which the command before it would have written
-            assert "--yes: this takes about" in CliRunner().invoke(app, words).stderr, line
+            assert "--yes: this takes about" in invoke(*words).stderr, line
 
 
 @pytest.mark.slow

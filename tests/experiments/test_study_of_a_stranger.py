@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from cli_case import invoke
 
 import c3sim
-from c3sim.cli.app import app
 from c3sim.errors import InputError
 from c3sim.experiments.study import kinds, named_kind
 
@@ -73,7 +72,7 @@ published: {source: nobody, ratio: 1.9}
 
 
 def cli(*words: str) -> Any:
-    return CliRunner().invoke(app, words)
+    return invoke(*words)
 
 
 @pytest.fixture

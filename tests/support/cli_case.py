@@ -29,3 +29,12 @@ COMMAND = [sys.executable, "-c", "from c3sim.cli import main; main()"]
 def files(folder):
     """Names of everything in *folder*."""
     return sorted(os.listdir(folder))
+
+
+def invoke(*words):
+    """The result of a command, run in this process."""
+    from typer.testing import CliRunner
+
+    from c3sim.cli.app import app
+
+    return CliRunner().invoke(app, [str(word) for word in words])

@@ -11,13 +11,10 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
+from cli_case import invoke
 from kineto_case import MadeTrace
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
-from typer.testing import CliRunner
 
-from c3sim.cli.guard import Guarded
-from c3sim.cli.import_logs import import_logs
 from c3sim.spec.reading.loading import load_workload
 
 pytestmark = pytest.mark.turns(5)
@@ -25,18 +22,12 @@ pytestmark = pytest.mark.turns(5)
 JOB = Path(__file__).parents[1] / "data" / "fsdp_h200x2"
 
 
-@pytest.fixture
-def command():
-    app = typer.Typer(cls=Guarded, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
-    app.command("import")(import_logs)
-    return lambda *args: CliRunner().invoke(
-        app, ["import", *map(str, args), "--as", "workload", "--node", "h200-2"]
-    )
+def command(*words):
+    return invoke("import", *words, "--as", "workload", "--node", "h200-2")
 
 
 @pytest.mark.long
-def test_a_real_step_is_replayed_within_5_percent(command, tmp_path):
+def test_a_real_step_is_replayed_within_5_percent(tmp_path):
     """Both ranks, from their folder. The file holds what the replay ran. Two steps went before it
     at the power limit: it is a turn of a loop. What a GEMM took alone it took at the limit's clock,
     so an idle GPU is faster: the model says so, and the file.
@@ -53,11 +44,11 @@ def test_a_real_step_is_replayed_within_5_percent(command, tmp_path):
     kinds = [task.kind for task in workload.tasks.values()]
     assert (len(kinds), kinds.count("collective"), kinds.count("gemm")) == (310, 12, 48)
     assert all(guess in workload.description for guess in shown["guessed"])
-    assert workload.host.loop is not None and workload.host.loop.iterations == 4
+    assert workload.host.loop.iterations == 4
     assert "alone at the power limit" in workload.description
 
 
-def test_a_step_at_a_lowered_clock_is_replayed_at_it(command, tmp_path):
+def test_a_step_at_a_lowered_clock_is_replayed_at_it(tmp_path):
     """A forward pass of six layers, both ranks: its third step ran at some 80 % of the clock, which
     its kernels alone show. With the limit of the data sheet the replay is 14 % too short."""
     out = tmp_path / "step.yaml"
@@ -69,7 +60,7 @@ def test_a_step_at_a_lowered_clock_is_replayed_at_it(command, tmp_path):
     assert any("of the power limit" in guess for guess in shown["guessed"])
 
 
-def test_one_rank_alone_is_replayed_and_said_to_be_one(command, tmp_path):
+def test_one_rank_alone_is_replayed_and_said_to_be_one(tmp_path):
     made = MadeTrace(ranks=2)
     for number in range(8):
         made.kernel("a", 50 * number, 46, called=50 * number - 8)
@@ -79,7 +70,7 @@ def test_one_rank_alone_is_replayed_and_said_to_be_one(command, tmp_path):
     assert "traces of 1 of 2 ranks: all do as this one does" in shown["guessed"]
 
 
-def test_perfetto_shows_the_original_beside_its_replay(command, tmp_path):
+def test_perfetto_shows_the_original_beside_its_replay(tmp_path):
     """Per stream a track of the trace above one of the replay, in the first group, from the same
     begin: the seventh kernel comes 300 us later in both."""
     made = MadeTrace()
@@ -108,7 +99,7 @@ def test_perfetto_shows_the_original_beside_its_replay(command, tmp_path):
     assert begins[both, replay, last] == pytest.approx(begins[both, trace, last], abs=1000)
 
 
-def test_wrong_options_are_refused(command, tmp_path):
+def test_wrong_options_are_refused(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "no trace in it" in command(empty).stderr

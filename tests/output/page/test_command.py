@@ -4,9 +4,8 @@ import json
 import shlex
 
 import pytest
-from typer.testing import CliRunner
+from cli_case import invoke
 
-from c3sim.cli.app import app
 from c3sim.output.page.command import arguments_of, bases, setting
 from c3sim.output.page.page import models_of
 from c3sim.spec.units import parse_quantity
@@ -51,7 +50,7 @@ def test_a_command_gives_the_numbers_of_its_point(table, row):
         for column in table.having("axis")
     )
     words = shlex.split(" ".join([bases(table, models_of(table))[point["scenario"]], *axes]))
-    result = CliRunner().invoke(app, ["run", *words, "--strategy", point["strategy"], "--json"])
+    result = invoke("run", *words, "--strategy", point["strategy"], "--json")
     assert json.loads(result.stdout)["wall_s"] == point["wall_s"]
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
+from cli_case import invoke
 from made_records import GATHER, GEMM, line, write
-from typer.testing import CliRunner
 
 from c3sim.cli import validate
 from c3sim.cli.guard import Guarded
@@ -22,7 +22,7 @@ NAME = "mine: made up: gemm: isolated_gemm"
 
 
 def run(*arguments: str):
-    return CliRunner().invoke(app, ["validate", *arguments])
+    return invoke("validate", *arguments)
 
 
 def against(*arguments: str) -> tuple[int, dict]:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cli_case import invoke
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
@@ -58,7 +59,7 @@ def test_a_trace_of_one_rank_is_compared_by_what_it_can_tell(compared):
 )
 def test_packaged_records_of_logs_are_what_the_importer_reads(log, packaged, tmp_path):
     out = tmp_path / "x.jsonl"
-    CliRunner().invoke(app, ["import", str(LOGS / log), "--node", "h200-4", "--out", str(out)])
+    invoke("import", LOGS / log, "--node", "h200-4", "--out", out)
     kept = load_records(PACKAGED / "h200" / packaged)
     known = {(each.id, each.measured.text()) for each in kept}
     read = load_records(out)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from cli_case import invoke
 from made_records import GATHER, GEMM, line, pair, pair_line, record, write
-from typer.testing import CliRunner
 
-from c3sim.cli.app import app
 from c3sim.spec.reading.hardware import load_node
 from c3sim.spec.record import Record
 from c3sim.validation.compare import measurements
@@ -87,11 +86,7 @@ def test_pairs_of_many_repeats_grow_with_their_number_alone(monkeypatch):
 
 def test_median_and_tail_of_the_spread():
     found = spread([0.01 * i for i in range(11)])
-    assert found is not None and (found.pairs, found.median, found.p90) == (
-        11,
-        pytest.approx(0.05),
-        pytest.approx(0.09),
-    )
+    assert (found.pairs, found.median, found.p90) == (11, pytest.approx(0.05), pytest.approx(0.09))
     assert spread([]) is None
 
 
@@ -123,7 +118,7 @@ def test_repeats_show_in_table_and_report(tmp_path, monkeypatch):
     file = write(
         tmp_path / "a.jsonl", pair_line(250, 800, (400, 900)), pair_line(270, 800, (480, 1000))
     )
-    found = CliRunner().invoke(app, ["validate", str(file), "--worst", "0"])
+    found = invoke("validate", file, "--worst", "0")
     assert (
         "2 records (1 of them repeats), 7 figures" in found.stdout and "10.5, 10.5" in found.stdout
     )
@@ -147,9 +142,7 @@ def test_observations_need_no_model_of_their_node_and_are_shown():
 
 def test_observations_alone_are_a_file_like_any_other(tmp_path):
     file = write(tmp_path / "o.jsonl", {**line({"gemm": GEMM}, {}), "observed": SEEN})
-    found = CliRunner().invoke(
-        app, ["validate", str(file), "--report", str(tmp_path / "page.html")]
-    )
+    found = invoke("validate", file, "--report", tmp_path / "page.html")
     assert found.exit_code == 0, found.stderr
     assert "records of observations without times, not compared: mine (1)" in found.stdout
 

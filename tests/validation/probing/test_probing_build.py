@@ -8,10 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from cli_case import invoke
 
 from c3sim import __version__
-from c3sim.cli.app import app
 from c3sim.errors import InputError
 from c3sim.validation.probing import build as compilers
 from c3sim.validation.probing.build import (
@@ -72,7 +71,7 @@ def calls(folder: Path) -> list[str]:
 
 
 def test_without_a_compiler_one_line_says_what_was_looked_for_and_how_to_get_one(here):
-    found = CliRunner().invoke(app, ["probe", "build"])
+    found = invoke("probe", "build")
     assert found.exit_code == 2 and found.stdout == ""
     (line,) = found.stderr.strip().split("\n")
     assert line.startswith("no compiler found; looked for hipcc (PATH, $ROCM_PATH, $HIP_PATH, ")
@@ -165,15 +164,11 @@ def test_an_error_of_the_compiler_is_shown_whole_with_its_command_and_leaves_not
 def test_the_command_prints_the_path_and_fails_with_1_when_the_compiler_does(here, monkeypatch):
     put(here / "bin", "hipcc")
     monkeypatch.setenv("PATH", f"{here / 'bin'}:/bin:/usr/bin")
-    built = CliRunner().invoke(
-        app, ["probe", "build", "--compiler", "hipcc", "--build-dir", "here"]
-    )
+    built = invoke("probe", "build", "--compiler", "hipcc", "--build-dir", "here")
     assert built.exit_code == 0, built.stderr
     assert Path(built.stdout.strip()).is_file() and "built with" in built.stderr
     data = json.loads(
-        CliRunner()
-        .invoke(app, ["probe", "build", "--build-dir", "here", "--compiler", "hipcc", "--json"])
-        .stdout
+        invoke("probe", "build", "--build-dir", "here", "--compiler", "hipcc", "--json").stdout
     )
     assert (
         data["cached"] is True
@@ -181,7 +176,7 @@ def test_the_command_prints_the_path_and_fails_with_1_when_the_compiler_does(her
         and data["version"] == "fake compiler 1"
     )
     put(here / "bin", "hipcc", COMPILER.replace("*bad.cpp", "*.cpp"))
-    failed = CliRunner().invoke(app, ["probe", "build", "--compiler", "hipcc"])
+    failed = invoke("probe", "build", "--compiler", "hipcc")
     assert failed.exit_code == 1 and "error: no" in failed.stderr and failed.stdout == ""
 
 

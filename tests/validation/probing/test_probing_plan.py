@@ -8,10 +8,9 @@ import re
 from itertools import pairwise, product, zip_longest
 
 import pytest
+from cli_case import invoke
 from probe_case import fake_probe
-from typer.testing import CliRunner
 
-from c3sim.cli.app import app
 from c3sim.errors import InputErrors
 from c3sim.validation.probing import plan as plans
 from c3sim.validation.probing.plan import load_plan, names, packaged
@@ -36,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 
 def run(*arguments: str):
-    return CliRunner().invoke(app, ["probe", *arguments])
+    return invoke("probe", *arguments)
 
 
 def test_words_are_passed_as_they_are_and_the_suite_is_the_name_if_not_given(here):

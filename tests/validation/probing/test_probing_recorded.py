@@ -7,9 +7,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from cli_case import invoke
 
-from c3sim.cli.app import app
 from c3sim.validation.probing.meaning import spreads
 from c3sim.validation.probing.plan import Step, load_plan
 
@@ -40,7 +39,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(recorded: str, out: str, *more: str):
     where = ["--node", NODE, "--out", out, "--recorded", recorded, *more]
-    return CliRunner().invoke(app, ["probe", "run", "plan.yaml", *where])
+    return invoke("probe", "run", "plan.yaml", *where)
 
 
 def test_a_recorded_log_goes_the_whole_way(here: Path) -> None:

@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from cli_case import invoke
 from probe_case import fake_probe, plan_file
 from signals import hear_interrupts
-from typer.testing import CliRunner
 
-from c3sim.cli.app import app
 from c3sim.spec.reading.records import load_records
 from c3sim.validation.probing import step as process_step
 from c3sim.validation.probing.campaign import run_steps
@@ -44,7 +43,7 @@ def run(
 ):
     """Run a plan of the fake probe's *commands* into ``out``."""
     binary, plan = fake_probe(Path.cwd(), gpus, machine), plan_file(Path.cwd(), *commands, **fields)
-    return CliRunner().invoke(app, probe_run(plan, binary, *options))
+    return invoke(*probe_run(plan, binary, *options))
 
 
 def probe_run(plan: Path, binary: Path, *options: str) -> list[str]:
@@ -161,7 +160,7 @@ def test_a_step_for_four_gpus_on_two_is_skipped(here):
     plan = json.loads(file.read_text())
     plan["steps"].append({"name": "wide", "role": "validation", "command": "stream", "gpus": 4})
     file.write_text(json.dumps(plan))
-    found = CliRunner().invoke(app, probe_run(file, fake_probe(here, gpus=2), "--json"))
+    found = invoke(*probe_run(file, fake_probe(here, gpus=2), "--json"))
     assert found.exit_code == 0, found.stderr
     assert "wide: skipped: needs 4 GPUs, there are 2" in found.stderr
     steps = json.loads(found.stdout)["steps"]
@@ -199,7 +198,7 @@ def test_a_replaced_step_that_measures_nothing_leaves_the_earlier_records(here):
     plan["steps"][0]["name"] = "stream"
     (here / "other.yaml").write_text(json.dumps(plan))
     arguments = probe_run(here / "other.yaml", fake_probe(here), "--replace")
-    assert CliRunner().invoke(app, arguments).exit_code == 1
+    assert invoke(*arguments).exit_code == 1
     assert records("stream") == 2
 
 
@@ -207,7 +206,7 @@ def test_a_dry_run_prints_the_commands_and_touches_nothing(here):
     binary, plan = fake_probe(here), plan_file(here, "stream --bytes '1 MiB'", "fail")
     before = sorted(os.listdir())
     options = ("--dry-run", "--revision", "r", "--skip", "fail")
-    found = CliRunner().invoke(app, probe_run(plan, binary, *options))
+    found = invoke(*probe_run(plan, binary, *options))
     assert found.exit_code == 0
     tail = (
         "--node mine-2 --suite stream --role calibration --revision r --source "
@@ -314,7 +313,7 @@ def test_a_probe_that_cannot_be_started_is_one_line(here):
     (here / "fake probe").write_text("not a program")
     (here / "fake probe").chmod(0o755)
     plan = plan_file(here, "stream")
-    found = CliRunner().invoke(app, probe_run(plan, Path("fake probe")))
+    found = invoke(*probe_run(plan, Path("fake probe")))
     assert (
         found.exit_code == 1
         and "stream: failed: could not be started: exec format error" in found.stderr
