@@ -111,6 +111,15 @@ def test_a_cache_of_more_ways_finds_all_that_one_of_fewer_does():
     assert found == sorted(found) and found[0] < found[-1]
 
 
+def check_conserved(kept, dirty):
+    """1500 loads and 300 stores, of which *dirty* wait in lines."""
+    counts, resident = kept.counts, (kept.l2[:, state.LINE] != state.NONE).sum()
+    found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
+    assert counts[state.LOADS] == 1500 == found + counts[state.READS]
+    assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
+    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + dirty
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_lines_in_are_lines_out(policy):
     """Loads are found or come from memory; what fills L2 left it or is there; what is written to
@@ -119,12 +128,8 @@ def test_lines_in_are_lines_out(policy):
     stored = np.arange(300)
     launches = (launch(random_lines(1500, 120), groups=12), launch(stored, groups=8, stores=True))
     kept = run(MANY, policy, *launches)
-    counts, resident = kept.counts, (kept.l2[:, state.LINE] != state.NONE).sum()
-    found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
-    assert counts[state.LOADS] == 1500 == found + counts[state.READS]
-    assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
-    dirty = kept.l2[:, state.WRITTEN].sum()
-    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + dirty
+    counts = kept.counts
+    check_conserved(kept, dirty=kept.l2[:, state.WRITTEN].sum())
     assert counts[state.READ_ROWS] <= counts[state.READS]
     assert counts[state.WRITE_ROWS] <= counts[state.WRITES_OUT]
 
@@ -219,12 +224,7 @@ def test_lines_in_parts_are_conserved():
     stored = launch(np.arange(300), groups=8, stores=True)
     launches = (launch(random_lines(1500, 120), groups=12), stored)
     kept = run(replace(PARTS, window=4), "cache_rw", *launches)
-    counts, resident = kept.counts, (kept.l2[:, state.LINE] != state.NONE).sum()
-    found = counts[state.L1_HITS] + counts[state.L2_LOAD_HITS]
-    assert counts[state.LOADS] == 1500 == found + counts[state.READS]
-    assert counts[state.FILLED] == counts[state.LEFT_CLEAN] + counts[state.LEFT_WRITTEN] + resident
-    dirty = (kept.l2[:, state.WRITTEN] == state.HERE).sum()
-    assert counts[state.STORED] == 300 == counts[state.WRITES_OUT] + dirty
+    check_conserved(kept, dirty=(kept.l2[:, state.WRITTEN] == state.HERE).sum())
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from made_sampler import sampler_of
 
 import c3sim.api  # noqa: F401  (it hands in how results print)
-from c3sim.experiments.bands import Parameter, Sampler
+from c3sim.experiments.bands import Parameter
 from c3sim.experiments.influence import question
 from c3sim.experiments.jobs import Workers
 from c3sim.experiments.points import PointRunner
 from c3sim.experiments.screening import Group, Screening, screen
-from c3sim.experiments.setup import Setup
 from c3sim.kit.layout import show
 from c3sim.output.tables.screening import screening_table
-from c3sim.spec.reading.loading import load_hardware, load_workload
 
-NODE = load_hardware("mi300x-8")
-PAIR = load_workload("gemm-beside-all-gather")
 COUNT = 64  # parameters: 32 of memory, 32 of links
 
 PARAMETERS = [
@@ -39,11 +36,7 @@ def screened(monkeypatch):
             value = 10 + sum(weight * at.get(path, 0.5) for path, weight in weights.items())
             return {"y": value, "error": None}
 
-        monkeypatch.setattr(PointRunner, "row", row)
-        monkeypatch.setattr("c3sim.experiments.points._runners", {})
-        setup = Setup(node=NODE.node, workloads={"w": PAIR}, settings={"w": {}}, outputs=("y",))
-        sampler = Sampler(setup=setup, strategy="base", workers=Workers(jobs=1))
-        return screen(sampler, PARAMETERS, "y", runs=runs), ran
+        return screen(sampler_of(monkeypatch, row), PARAMETERS, "y", runs=runs), ran
 
     return make
 

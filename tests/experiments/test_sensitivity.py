@@ -1,14 +1,12 @@
 """The parameter that moves a result, against functions of known indices, and on a real run."""
 
 import pytest
+from made_sampler import sampler_of
 
 from c3sim.errors import InputError
 from c3sim.experiments import sensitivity as module
-from c3sim.experiments.bands import Parameter, Sampler, band_of, uncertainty
-from c3sim.experiments.jobs import Workers
-from c3sim.experiments.points import PointRunner
+from c3sim.experiments.bands import Parameter, band_of, uncertainty
 from c3sim.experiments.sensitivity import sensitivity
-from c3sim.experiments.setup import Setup
 from c3sim.spec.reading.loading import load_hardware, load_workload
 
 NODE = load_hardware("mi300x-8")
@@ -31,10 +29,7 @@ def sampler(monkeypatch):
             except ZeroDivisionError as error:
                 return {"y": None, "error": str(error)}
 
-        monkeypatch.setattr(PointRunner, "row", row)
-        monkeypatch.setattr("c3sim.experiments.points._runners", {})
-        setup = Setup(node=NODE.node, workloads={"w": PAIR}, settings={"w": {}}, outputs=("y",))
-        return Sampler(setup=setup, strategy="base", workers=Workers(jobs=1))
+        return sampler_of(monkeypatch, row)
 
     return make
 

@@ -10,7 +10,7 @@ import pytest
 from c3sim.importers import combine_loops, find_target
 from c3sim.importers.files import find_format
 from c3sim.importers.loops import loop_workload
-from c3sim.importers.result import Given, LoopTrace
+from c3sim.importers.result import Given, ImportResult, LoopTrace
 
 GEMM = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}
 GATHER = {"kind": "collective", "op": "all_gather", "mib": 64}
@@ -50,14 +50,23 @@ def read(text: str) -> LoopTrace:
     return loop
 
 
+def of_both(spans: dict[str, list[tuple[float, float]]], **about: Any) -> list[LoopTrace]:
+    """The same from either of two ranks."""
+    return [read(trace(rank, spans, **about)) for rank in (0, 1)]
+
+
+def combined(loops: list[LoopTrace]) -> ImportResult:
+    target, _ = find_target("h200-2", "validation", "", {})
+    return combine_loops(loops, target)
+
+
 def test_a_record_has_the_slowest_rank_of_the_turns_behind_the_first() -> None:
     """Second turn: rank 0 begins at 1000, its GEMM ends 400 and its collective 500 us later; rank 1
     begins at 1010 with the collective, which ends 490 us later, and its GEMM 450.
     """
     zero = trace(0, {"gemm": [(0, 300), (1000, 400)], "collective": [(300, 200), (1350, 150)]})
     one = trace(1, {"gemm": [(5, 300), (1020, 440)], "collective": [(300, 200), (1010, 490)]})
-    target, _ = find_target("h200-2", "validation", "", {})
-    (record,) = combine_loops([read(zero), read(one)], target).records
+    (record,) = combined([read(zero), read(one)]).records
     assert record["measured"]["wall_us"] == 500
     assert record["measured"]["tasks"]["gemm"] == {"time_us": 450, "start_us": 10}
     assert record["measured"]["tasks"]["collective"] == {"time_us": 500, "start_us": 350}
@@ -72,37 +81,29 @@ def test_isolated_times_come_from_loops_of_one_task() -> None:
         read(trace(rank, {"gemm": [(0, 300), (400, 300 + 10 * rank)]}, name="gemm", mode="alone"))
         for rank in (0, 1)
     ]
-    pair = [
-        read(trace(rank, {"gemm": [(0, 300), (900, 400)], "collective": [(0, 300), (900, 500)]}))
-        for rank in (0, 1)
-    ]
-    target, _ = find_target("h200-2", "validation", "", {})
-    isolated, together = combine_loops([*alone, *pair], target).records
+    pair = of_both({"gemm": [(0, 300), (900, 400)], "collective": [(0, 300), (900, 500)]})
+    isolated, together = combined([*alone, *pair]).records
     assert isolated["measured"] == {"isolated": {"gemm": 310}}
     assert together["measured"]["isolated"] == {"gemm": 310}
 
 
 def test_a_loop_with_a_rank_missing_is_left_out() -> None:
     zero = trace(0, {"gemm": [(0, 300), (1000, 400)]})
-    target, _ = find_target("h200-2", "validation", "", {})
-    result = combine_loops([read(zero)], target)
+    result = combined([read(zero)])
     assert result.records == ()
     assert "ranks 0 of 2 are there" in str(result.remarks[0])
 
 
+BEHIND = {"gemm": [(0.0, 300.0), (900.0, 400.0)], "collective": [(310.0, 80.0), (1310.0, 90.0)]}
+
+
 def test_a_call_that_comes_after_the_gemm_in_its_stream_waits_for_it() -> None:
-    spans = {"gemm": [(0.0, 300.0), (900.0, 400.0)], "collective": [(310.0, 80.0), (1310.0, 90.0)]}
-    target, _ = find_target("h200-2", "validation", "", {})
-    ranks = [read(trace(rank, spans, mode="async")) for rank in (0, 1)]
-    (record,) = combine_loops(ranks, target).records
+    (record,) = combined(of_both(BEHIND, mode="async")).records
     assert record["workload"]["tasks"]["collective"]["after"] == ["gemm"]
 
 
 def test_the_tasks_of_a_serial_loop_share_a_stream() -> None:
-    spans = {"gemm": [(0.0, 300.0), (900.0, 400.0)], "collective": [(310.0, 80.0), (1310.0, 90.0)]}
-    target, _ = find_target("h200-2", "validation", "", {})
-    ranks = [read(trace(rank, spans, mode="serial")) for rank in (0, 1)]
-    tasks = combine_loops(ranks, target).records[0]["workload"]["tasks"]
+    tasks = combined(of_both(BEHIND, mode="serial")).records[0]["workload"]["tasks"]
     assert [task["stream"] for task in tasks.values()] == ["control", "control"]
 
 
