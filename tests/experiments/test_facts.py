@@ -151,7 +151,7 @@ def test_draws_far_from_facts_are_asked_no_further():
     facts = [GATHER, GATHER.changed(time=1.0)]  # which nothing comes near
     every = Screened(facts, draws, screen(facts, CASES, draws, ASKED))
     usual, some, kept = screened_by(facts, CASES, draws, ASKED)
-    assert some is not None and usual == screen(facts, CASES, [Draw()], ASKED)[0]
+    assert usual == screen(facts, CASES, [Draw()], ASKED)[0]
     assert set(range(WHOLE)) <= set(kept) and WHOLE < len(kept) < len(draws)
     weights, most = every.weights(), max(every.weights())
     left_out = set(range(len(draws))) - set(kept)

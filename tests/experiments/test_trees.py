@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from c3sim.experiments.trees import Seen, Sizes, Tree, choice, fit, regrets
+from c3sim.experiments.trees import Seen, Sizes, choice, fit, regrets
 
 NAMES = ("rows", "columns")
 
@@ -23,7 +23,7 @@ def test_a_threshold_lies_between_the_sides() -> None:
     """Rows are better where M is at least 2 K: the threshold is the mean of 1/2 and 2, in ratio."""
     given = [seen(0.25, "columns"), seen(0.5, "columns"), seen(2, "rows"), seen(4, "rows")]
     tree = fit(given, NAMES)
-    assert isinstance(tree, Tree) and tree.text == "aspect < 1 ? columns : rows"
+    assert tree.text == "aspect < 1 ? columns : rows"
     assert choice(tree, Sizes(1, 1, 0.7)) == "columns"
 
 

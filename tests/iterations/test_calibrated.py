@@ -37,9 +37,7 @@ def step(found: IterationResult, *, classes: bool = True) -> StepTimes:
 
 
 def run(workload: Described) -> IterationResult:
-    found = evaluate(workload, NODE, "as_written")
-    assert isinstance(found, IterationResult)
-    return found
+    return evaluate(workload, NODE, "as_written")
 
 
 def test_what_a_machine_takes_is_found_again() -> None:
@@ -66,10 +64,10 @@ def test_a_what_if_keeps_what_the_machine_takes() -> None:
     other = run(case(takes={"gemm": 1.2}))
     found = calibrated(case(), NODE, step(other))
     kept = found.onto(case(), {"links.bandwidth": "1 GB/s"})
-    assert isinstance(kept, Described) and kept.takes == found.workload.takes
+    assert kept.takes == found.workload.takes
     assert kept.iteration.slowness == found.workload.iteration.slowness
     by_hand = found.onto(case(), {"slowness": 2.0})
-    assert isinstance(by_hand, Described) and by_hand.iteration.slowness is None
+    assert by_hand.iteration.slowness is None
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from c3sim.iterations.steps import Exchange, Op, Step
 from c3sim.iterations.units import transformer_units
 from c3sim.spec.models import Transformer
 from c3sim.spec.reading.loading import load_hardware, load_model
-from c3sim.spec.task import Kernel
 from c3sim.spec.workload import Gemm
 
 H200 = load_hardware("h200-4").node.gpu
@@ -104,7 +103,6 @@ def test_tensor_parallel_layers_reduce_their_output_twice_each_way() -> None:
     pair = [("all_gather", size), ("reduce_scatter", size)]
     assert exchanges(split.forward()) == exchanges(split.backward()) == pair * 2
     (norm, *_) = split.forward()
-    assert isinstance(norm, Op) and isinstance(norm.task, Kernel)
     assert norm.task.accesses[0].bytes == size / 4
 
 
@@ -114,7 +112,7 @@ def test_the_gradient_of_weights_runs_beside_the_sum_of_inputs() -> None:
     sums = [i for i, step in enumerate(steps) if isinstance(step, Exchange)]
     for index in sums:
         step, before, after = steps[index], steps[index - 1], steps[index + 1]
-        assert isinstance(step, Exchange) and step.beside == 1
+        assert step.beside == 1
         assert before.name.endswith(("-input", "-sum")) and after.name.endswith("-weight")
 
 

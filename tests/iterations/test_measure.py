@@ -12,7 +12,6 @@ from c3sim.api import prepare
 from c3sim.errors import InputError
 from c3sim.iterations.described import evaluate
 from c3sim.iterations.memory import memory_bytes
-from c3sim.iterations.result import IterationResult
 from c3sim.spec.reading.loading import load_hardware, open_iteration
 
 pytestmark = pytest.mark.turns(5)
@@ -222,6 +221,6 @@ def test_python_takes_a_description_too() -> None:
     loaded = open_iteration("llama3-8b-forward")
     by_name = c3sim.run("llama3-8b-forward", set={"layers": 2})
     by_model = c3sim.run(loaded.iteration.changed(layers=2))
-    assert isinstance(by_name, IterationResult) and by_name.wall_s == by_model.wall_s
+    assert by_name.wall_s == by_model.wall_s
     with pytest.raises(InputError, match="did you mean 'llama3-8b-forward'"):
         c3sim.run("llama3-8b-foward")

@@ -61,7 +61,7 @@ def test_parts_of_an_iteration_add_up_to_its_wall_time(parallel: dict, launch: s
     assert step.classes_frame()["share"].sum() == pytest.approx(1.0)
     assert (step.parts.get("bubbles", 0.0) > 0) == (parallel is PIPELINE)
     drawn = step_of_result(step)
-    assert drawn is not None and sum(drawn.parts.values()) == pytest.approx(step.wall_s)
+    assert sum(drawn.parts.values()) == pytest.approx(step.wall_s)
     assert drawn.end == step_of(step.tasks).end  # its axis is that of the layers drawn
     text = io.StringIO()
     Console(file=text, width=100).print(iteration_table(step))

@@ -22,9 +22,7 @@ MEASURED = Path(__file__).parents[2] / "validation/data/kernels/h200-softmax.csv
 
 def kernel(rows: int, width: int, element: float, *, backward: bool = False) -> Kernel:
     read = 2 if backward else 1
-    task = ON.over_rows("s", float(rows), width, element, read, 1, backward=backward).task
-    assert isinstance(task, Kernel)
-    return task
+    return ON.over_rows("s", float(rows), width, element, read, 1, backward=backward).task
 
 
 def alone_us(task: Kernel) -> float:

@@ -90,7 +90,6 @@ def test_parts_add_up_to_the_loss_and_none_is_a_gain(
 def test_behind_a_gemm_too(name: str) -> None:
     node = load_node(name)
     found, wall = lost(node, pair(SCHEDULES["uniform"], None, "reduce_scatter"))
-    assert found is not None
     check(found, wall)
 
 
@@ -105,7 +104,6 @@ def test_engines_leave_the_compute_units() -> None:
     node = load_node("mi300x-8")
     by_engines, _ = lost(node, pair(SCHEDULES["parts of K"], "dma"))
     by_channels, wall = lost(node, pair(SCHEDULES["parts of K"], None))
-    assert by_engines is not None and by_channels is not None
     assert by_engines.parts_s.get("compute_units", 0.0) < 1e-3 * wall
     assert by_channels.parts_s["compute_units"] > 0.01 * wall
     assert "packets" not in by_channels.parts_s
@@ -120,7 +118,7 @@ def test_what_calls_cost_is_called_packets() -> None:
     for call in ("100 us", "110 us"):
         slow, _ = set_value(node, given, "host.copy_time", call)
         each, wall = lost(slow, given)
-        assert each is not None and next(iter(each.parts_s)) == "packets"
+        assert next(iter(each.parts_s)) == "packets"
         found.append(each.parts_s["packets"])
         walls.append(wall)
     assert walls[1] - walls[0] == pytest.approx(112 * 10e-6, rel=0.02)
@@ -142,7 +140,6 @@ def test_tails_are_what_the_last_rounds_leave_idle() -> None:
     for path, value in {"gpu.clock.power_limit": "1 kW", "gpu.hbm.bandwidth": "10 TB/s"}.items():
         node, _ = set_value(node, given, path, value)
     found, wall = lost(node, given)
-    assert found is not None
     check(found, wall)
     gemm = isolated(node, expanded(given, node), "gemm-0").end
     assert found.parts_s["tails"] == pytest.approx(4 * gemm / 2, rel=0.1)

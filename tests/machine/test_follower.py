@@ -70,7 +70,6 @@ def test_behind_a_pause_the_peak_holds_and_the_cut_is_quicker_than_the_rise():
     assert follower.factor(busy) == pytest.approx(math.sqrt(260 / 800))
     time.now = 4 * MS
     follower.factor(busy)
-    assert follower.memory is not None
     assert follower.memory.factor == pytest.approx(1.0 - 0.2 * 3, abs=1e-5)
 
 

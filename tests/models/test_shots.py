@@ -42,7 +42,6 @@ def test_one_shot_wins_small_and_two_shots_win_large():
 
 def test_a_flag_costs_each_step_once():
     stores = H200.gpu.remote_stores
-    assert stores is not None
     slow = stores.changed(flag_time=stores.flag_time + 1e-6)
     node = H200.changed(gpu__remote_stores=slow)
     for algorithm, steps in (("one_shot", 1), ("two_shot", 2)):

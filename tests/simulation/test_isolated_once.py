@@ -335,7 +335,7 @@ def test_the_turn_that_says_what_was_drawn_before_is_remembered(
     other, _ = set_si(node, NO_WORKLOAD, "links.bandwidth", node.links.bandwidth / 2)
     runs.forget()
     settled = runs.settled_before(node, workload)
-    assert settled is not None and settled.average > node.gpu.clock.idle_power
+    assert settled.average > node.gpu.clock.idle_power
     assert runs.settled_before(other, workload) == settled
     assert len(turns) == 1
 

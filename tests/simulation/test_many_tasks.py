@@ -31,7 +31,6 @@ def row(count: int, **fields: Any) -> Workload:
 def test_counters_of_many_tasks_are_not_split_by_task(count: int, split: bool) -> None:
     """The totals are there all the same."""
     timeline = simulate(NODE, row(count), trace=True).timeline
-    assert timeline is not None
     (units,) = (c for c in timeline.counters if c.name == "gpu0.compute_units")
     assert bool(units.by_task) is split
     assert max(units.values) == 4

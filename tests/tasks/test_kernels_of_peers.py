@@ -91,7 +91,6 @@ def test_a_kernel_awaits_tiles_of_a_kernel_on_all_gpus() -> None:
 
 def put(posting: str | None, post_time: float) -> Run:
     wide = PAIR.scale_out
-    assert wide is not None
     wide = wide.changed(kernel_post_time=post_time)
     pair = PAIR.changed(scale_out=wide)
     copy = {"kind": "copy", "executor": "nic", "bytes": SIZE / 2, "gpus": "all"}

@@ -233,7 +233,7 @@ def test_it_runs_on_every_node(node: str, op: str) -> None:
     assert given.model_dump_json() == before
     assert latte(out, found) == out
     task = out.tasks["g0"]
-    assert isinstance(task, Collective) and task.backend == "dma"
+    assert task.backend == "dma"
     assert Variant(task.variant or "", task.engines, out.host.prelaunched) in variants(found, op)
 
 
@@ -245,7 +245,7 @@ def test_it_falls_back_where_engines_only_copy() -> None:
     given, node = workload({**GATHER, "size": 64 * 2**20}, compute=long), NODES["mi300x-8"]
     for found, variant in ((node, "bcst"), (with_commands(node, "copy", "poll"), "pcpy")):
         task = latte(given, found).tasks["g0"]
-        assert isinstance(task, Collective) and task.variant == variant
+        assert task.variant == variant
 
 
 def test_it_says_what_it_chose() -> None:

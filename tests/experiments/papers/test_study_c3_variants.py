@@ -57,9 +57,7 @@ def study(path: Path) -> StudyResult:
 
 
 def run_c3_variants(path: Path, options: Options | None = None) -> StudyResult:
-    found = run_study(load_study(path), options)
-    assert isinstance(found, StudyResult)
-    return found
+    return run_study(load_study(path), options)
 
 
 def row(study: StudyResult, label: str, op: str, mib: float, host: str = DIRECT) -> Row:

@@ -34,9 +34,7 @@ MEDIUM = Gemm(kind="gemm", m=4096, n=4096, k=4096)
 def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     path = tmp_path_factory.mktemp("study") / "mine.yaml"
     path.write_text(MINE, encoding="utf-8")
-    found = c3sim.study(path, n_jobs=1)
-    assert isinstance(found, StudyResult)
-    return found
+    return c3sim.study(path, n_jobs=1)
 
 
 def curve(result: StudyResult, node: str, gemm: str) -> dict[int, Row]:

@@ -41,9 +41,7 @@ EMBEDDING = Configuration("embedding_all_to_all", 262144, 128, 8)
 
 @pytest.fixture(scope="module")
 def result() -> StudyResult:
-    found = run_study(STUDY, Options(draws=1))
-    assert isinstance(found, StudyResult)
-    return found
+    return run_study(STUDY, Options(draws=1))
 
 
 def test_slices_follow_the_order_that_knows_of_communication() -> None:
@@ -144,13 +142,12 @@ def test_many_slices_are_not_slower_than_one() -> None:
 
 def test_a_step_saves_no_more_than_the_exchange_has(result: StudyResult) -> None:
     step = result.training
-    assert step is not None and step.nodes == 128
+    assert step.nodes == 128
     assert 0 < step.saving < step.exchange_share
 
 
 def test_it_can_be_asked_of_another_node_and_drawn(tmp_path) -> None:
     found = run_study(STUDY, Options(node=load_node("h200-4"), band=False))
-    assert isinstance(found, StudyResult)
     assert {row.node for row in found.rows} == {"h200-4"} and not found.published
     assert found.training is None
     named_kind("fused").picture(found, tmp_path / "fused.png")

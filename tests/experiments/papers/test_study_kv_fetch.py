@@ -34,9 +34,7 @@ def result() -> StudyResult:
     for requests in (1, 16):
         own = {"serving.model": "deepseek-v2-lite", "serving.requests": requests}
         few.append(Scenario(name=f"latent-{requests}", set=own))
-    found = run_study(study.changed(scenarios=tuple(few)), Options(settings=SMALL))
-    assert isinstance(found, StudyResult)
-    return found
+    return run_study(study.changed(scenarios=tuple(few)), Options(settings=SMALL))
 
 
 @pytest.fixture(scope="module")

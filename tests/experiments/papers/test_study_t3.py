@@ -37,9 +37,7 @@ STUDY = WHOLE.changed(
 
 @pytest.fixture(scope="module")
 def result() -> StudyResult:
-    found = run_study(STUDY)
-    assert isinstance(found, StudyResult)
-    return found
+    return run_study(STUDY)
 
 
 def test_traffic_is_that_counted_by_hand(result: StudyResult) -> None:

@@ -79,7 +79,6 @@ def end_with(**costs: float) -> tuple[float, float]:
     """When a reduce-scatter of two ranks ends, and by how much the peer's rows came first [s]."""
     node = load_node("h200-2")
     operators = node.gpu.operators
-    assert operators is not None and operators.symmetric_memory is not None
     changed = operators.symmetric_memory.changed(**costs)
     operators = operators.changed(symmetric_memory=changed)
     run = simulate(node.changed(gpu__operators=operators), pair("reduce_scatter"))
