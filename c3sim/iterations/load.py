@@ -74,7 +74,8 @@ def check_dispatch(mixture: Mixture, node: Node) -> None:
     """Raises InputError where *node* has not the kernels, or the units, that send rows."""
     library, units = LIBRARIES.get(mixture.dispatch), node.gpu.compute_unit_count
     if library is not None and library not in node.collective_libraries:
-        message = f"{node.name} has no collective library {library}, the kernels that send rows"
+        message = f"{node.name} has no collective library {library}, kernels that send rows"
+        message += "; all_to_all and all_gather need none"
         raise InputError(message, "mixture.dispatch")
     if (mixture.units or 0) > units:
         message = f"got {mixture.units}; must be at most the {units} compute units"

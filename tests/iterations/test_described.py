@@ -120,6 +120,13 @@ def test_a_number_that_no_run_reads_is_moved_without_one(tmp_path, turns, path, 
         ("parallel", "{kind: fsdpx}", "parallel.kind: unknown value 'fsdpx'; did you mean 'fsdp'?"),
         ("parallel", "{dp_shrad: 8}", "unknown field 'dp_shrad'; did you mean 'dp_shard'?"),
         ("parallel", "[{kind: fsdp}, {kind: tensor, size: x}]", "parallel[1].size: 'x' is not"),
+        (
+            "mixture",
+            "{dispatsh: puts}",
+            "mixture: unknown field 'dispatsh'; did you mean 'dispatch'",
+        ),
+        ("mixture", "{units: 9}", "units are for dispatch: kernels or puts; it is all_to_all"),
+        ("mixture", "3", "it is not one value; set one of its fields: skew, seed, dispatch, units"),
         ("parallel.prefetc", "2", "did you mean 'parallel.prefetch'?"),
         ("parallel", "{dp_shard: 3}", "dp_shard 3 does not divide 8 GPUs"),
     ],
@@ -132,3 +139,17 @@ def test_a_mistake_inside_a_value_set_by_hand_names_the_field(tmp_path, path, va
         prepare(file, None, {path: value})
     assert str(error.value).startswith(path)
     assert said in str(error.value)
+
+
+def test_what_has_a_default_for_each_field_is_set_whole(tmp_path):
+    """As one field after the other, whichever comes first."""
+    file = tmp_path / "small.yaml"
+    file.write_text(TEXT, encoding="utf-8")
+    (one, two) = (
+        prepare(file, "h200-8", settings)[0].iteration.mixture
+        for settings in (
+            {"mixture": "{units: 24, dispatch: puts}"},
+            {"mixture.dispatch": "puts", "mixture.units": "24"},
+        )
+    )
+    assert one == two and (one.dispatch, one.units) == ("puts", 24)

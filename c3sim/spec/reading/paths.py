@@ -28,7 +28,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -37,7 +37,7 @@ from pydantic import BaseModel, ValidationError
 
 from c3sim.errors import InputError, InputErrors
 from c3sim.spec.base import Style
-from c3sim.spec.fields import attributes_of, form_of, inside, inside_model
+from c3sim.spec.fields import attributes_of, fields_of, form_of, inside, inside_model
 from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.iteration import FIELDS as DESCRIBED
 from c3sim.spec.iteration import Described, Iteration, noted
@@ -191,10 +191,16 @@ def _converted(target: _Target, path: str, value: object, style: Style) -> Any:
     """*value* as the target holds it, in SI units."""
     meant = interpret(value, path) if isinstance(value, str) else value
     form = form_of(target.annotation)
-    if not form.is_single and not (meant is None and form.optional):
+    whole = isinstance(meant, Mapping) and _is_of_defaults(form.model)
+    if not (form.is_single or whole or (meant is None and form.optional)):
         fields = ", ".join(_entries(target.value))
         raise InputError(f"it is not one value; set one of its fields: {fields}", path)
     return convert(target.annotation, meant, style, path)
+
+
+def _is_of_defaults(model: type[BaseModel] | None) -> bool:
+    """True if all fields of *model* may be left out, so that it can be set whole."""
+    return model is not None and not any(f.is_required() for f in fields_of(model).values())
 
 
 def interpret(text: str, path: str) -> object:
