@@ -16,7 +16,8 @@ from c3sim.result import ClassTime, OverlapResult, RankResult, TaskResult
 from c3sim.simulation.exposure import CLASSES
 from c3sim.spec.energies import IDLE, by_component
 from c3sim.spec.hardware import Node
-from c3sim.spec.models import Dlrm
+from c3sim.spec.iteration import Mixture
+from c3sim.spec.models import Dlrm, Transformer
 from c3sim.spec.workload import Collective
 
 
@@ -188,6 +189,7 @@ def _notes(measured: Measured | InTurns, strategy: str, memory: float) -> list[s
         notes += model.left_out
         if planned.stages > 1 and model.dense_layers:
             notes.append("pipeline: all stages are taken to have layers as the last one has")
+        notes += _not_used(planned, model)
     if simulated < planned.own_layers:
         notes.append(
             f"{simulated} of {planned.own_layers} layers were simulated; each further one adds what"
@@ -199,3 +201,13 @@ def _notes(measured: Measured | InTurns, strategy: str, memory: float) -> list[s
             " times does not share links or units with that"
         )
     return notes
+
+
+def _not_used(planned: Plan, model: Transformer) -> list[str]:
+    """What is said of a mixture that *model*, or its layout, has not."""
+    said = planned.iteration.mixture
+    if said != Mixture() and model.experts == 1:
+        return [f"mixture: {model.name} has no experts; nothing of it is used"]
+    if said.dispatch != Mixture().dispatch and planned.mesh.ep == 1:
+        return ["mixture.dispatch: every GPU has all experts (ep is 1); no rows are sent"]
+    return []

@@ -163,6 +163,19 @@ def test_mfu_and_tokens() -> None:
     assert 0.3 < found.mfu < 0.6
 
 
+def test_a_mixture_that_is_not_there_is_said() -> None:
+    """Of a model without experts, and of rows where every GPU has all of them."""
+    small = {"phase": "forward", "layers": 1, "parallel": {"kind": "none"}, "node": "h200-8"}
+    for model, mixture, said in (
+        ("llama-3-8b", {"skew": 0.5}, "mixture: llama-3-8b has no experts"),
+        ("mixtral-8x7b", {"dispatch": "kernels"}, "mixture.dispatch: every GPU has all experts"),
+        ("mixtral-8x7b", {"skew": 0.5}, None),
+    ):
+        notes = result(model=model, mixture=mixture, **small).notes
+        heard = [note for note in notes if note.startswith("mixture")]
+        assert len(heard) == (said is not None) and (not heard or heard[0].startswith(said))
+
+
 def test_memory_that_does_not_fit_is_said() -> None:
     """Weights, gradients, two moments of 2 bytes each of 8.03 billion parameters are 64 GB; in
     four shards 16, with a few layers gathered.
