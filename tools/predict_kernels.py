@@ -22,6 +22,7 @@ import yaml
 
 import c3sim
 from c3sim.iterations.load import Load
+from c3sim.iterations.one_token import sums_of_parts
 from c3sim.iterations.operators import LIST_CHUNK, OperatorSet
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
@@ -63,7 +64,7 @@ def ops(gpu: Gpu, row: dict[str, Any]) -> list[Op]:
     if name == "attention-of-one":
         b, g, h = row["batch"], row["groups"], row["heads"]
         op = o.attention("a", b, 1, h, g, 128, causal=True, context=row["tokens"] - 1)
-        return [op, *o.attention_sums("s", b, g, h, 128)]
+        return [op, *sums_of_parts(o, "s", b, g, h, 128)]
     if name == "attention":
         b, t, h, d = row["batch"], row["tokens"], row["heads"], row["width"]
         return [o.attention("a", b, t, h, h, d, causal=row["causal"])]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from c3sim.iterations.query_tiles import evenness
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.parts import Operators
+from c3sim.spec.operators import Operators
 from c3sim.spec.task import Dtype
 
 #: Numbers of a head that count as narrow at most, and as wide beyond.

@@ -20,6 +20,7 @@ Whole sequences run as DeepseekV3Attention in github.com/huggingface/transformer
 
 from __future__ import annotations
 
+from c3sim.iterations.one_token import of_latents
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.pytorch_ring import shared_sequence
@@ -101,7 +102,7 @@ class LatentAttention:
         seen = share.tokens + share.context
         width = latent.rank + latent.rotary
         sizes = share.sequences, self.heads, width, latent.rank, seen
-        return [self.o.latent_attention("attention", *sizes).beside({"view": 2})]
+        return [of_latents(self.o, "attention", *sizes).beside({"view": 2})]
 
     def _turned(self, *, backward: bool = False) -> list[Step]:
         turn = rotary_backward if backward else rotary

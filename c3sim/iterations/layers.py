@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from c3sim.iterations.experts import Experts
 from c3sim.iterations.latent import LatentAttention
+from c3sim.iterations.one_token import sums_of_parts
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.projections import Projections
 from c3sim.iterations.pytorch_ring import shared_sequence
@@ -163,7 +164,7 @@ class Layer:
         model, parts = self.model, self.share.tensor
         heads = model.heads // parts, model.head_dim
         keys = max(1, model.kv_heads // parts)
-        return [attention, *self.o.attention_sums("parts", self.share.sequences, keys, *heads)]
+        return [attention, *sums_of_parts(self.o, "parts", self.share.sequences, keys, *heads)]
 
     def _attention(self, name: str, *, backward: bool = False) -> Op:
         model, share = self.model, self.share

@@ -2,7 +2,7 @@
 
 A tensor that an operator reads is counted once, and once where it is written; rows that norms and
 softmax read again come from the last cache as far as it holds those in progress. What limits each
-operator is in ``gpu.operators`` (spec/parts.py). e is the bytes of a number.
+operator is in ``gpu.operators`` (spec/operators.py). e is the bytes of a number.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from math import ceil
 from typing import Any
 
 from c3sim.errors import InputError
-from c3sim.iterations.attention_kernels import NARROW, Kernels, Tiles, of_tiles, room_of_one
+from c3sim.iterations.attention_kernels import Kernels, Tiles, of_tiles, room_of_one
 from c3sim.iterations.inference.kv import pairs_seen
 from c3sim.iterations.inference.steps import GROUPED
 from c3sim.iterations.query_tiles import TILE, keys_of_tiles
 from c3sim.iterations.softmax_kernels import row_kernel
 from c3sim.iterations.steps import Op
 from c3sim.spec.hardware import Gpu
-from c3sim.spec.parts import Operators
+from c3sim.spec.operators import Operators
 from c3sim.spec.task import DTYPE_BYTES, Access, Dtype, Kernel, Operator
 from c3sim.spec.workload import Gemm
 
@@ -131,35 +131,32 @@ class OperatorSet:
         gradient, writes those of k and v, and adds up that of q in numbers of 4 bytes.
         """
         seen, value = tokens + context, width if value is None else value
+        if tokens == 1:
+            seen = min(seen, window or seen)
+            return self._attention_of_one(name, sequences, heads, kv_heads, (width, value), seen)
         copies = heads * sequences
         per_pair = copies * float(6 * width + 4 * value if backward else 2 * width + 2 * value)
         queries = float(sequences * tokens * heads * width * self.element)
         results = queries / width * value
-        seen = min(seen, window or seen) if tokens == 1 else seen
         both = float(sequences * seen * kv_heads * (width + value) * self.element)
-        if tokens == 1:
-            flops = per_pair * seen
-            key = float((width + value) * self.element)
-            return self._attention_of_one(name, sequences, kv_heads, key, seen, queries, flops)
         sums = 4.0 * sequences * tokens * heads * width
         keys = tuple(keys_of_tiles(tokens, context, window, causal=causal))
         rows = min(TILE, tokens)
-        per_key = per_pair / copies * rows
-        tiles = Tiles(width, keys, copies, rows, per_key)
+        tiles = Tiles(width, keys, copies, rows, per_pair / copies * rows)
         which = Kernels(backward, self.flash_2, dropped)
         task = Kernel(
             read=both + queries + (results + sums if backward else 0.0),
             written=both + sums if backward else results,
-            flops=per_key * copies * sum(keys),
+            flops=per_pair * rows * sum(keys),
             **of_tiles(self.gpu, self.parts, self.activation, tiles, which),
-            **self._of_attention,
+            **self.of_attention,
         )
         exact = pairs_seen(tokens, context, window) if causal else tokens * seen
         needed = (1 + backward) * 2.0 * (width + value) * copies * exact
         return Op(name, task, "attention", needed)
 
     @property
-    def _of_attention(self) -> dict[str, Any]:
+    def of_attention(self) -> dict[str, Any]:
         """Fields of every kernel of attention."""
         return {
             "kind": "kernel",
@@ -174,44 +171,27 @@ class OperatorSet:
         self,
         name: str,
         sequences: int,
+        heads: int,
         kv_heads: int,
-        key: float,
+        widths: tuple[int, int],
         seen: int,
-        queries: float,
-        flops: float,
     ) -> Op:
-        """One new token, which sees keys of *key* bytes with their values: bound by reading them; a
-        workgroup for each sequence and head of keys, more where these do not fill the GPU (split
-        over tokens).
+        """One new token, which sees so many keys and their values, of these *widths*: bound by
+        reading them; a workgroup for each sequence and head of keys, more where these do not fill
+        the GPU (split over tokens).
         """
         places, parts = sequences * kv_heads, self.parts
+        key = float(sum(widths) * self.element)
+        queries = float(sequences * heads * widths[0] * self.element)
+        flops = 2.0 * sum(widths) * heads * sequences * seen
         task = Kernel(
-            **self._of_attention,
+            **self.of_attention,
             **room_of_one(self.gpu, parts, key),
             read=places * seen * key + queries,
             written=queries,
             flops=flops,
             dependent_loads=parts.loads,
             workgroups=max(places, self.gpu.compute_unit_count),
-        )
-        return Op(name, task, "attention", flops)
-
-    def latent_attention(
-        self, name: str, sequences: int, heads: int, width: int, value: int, seen: int
-    ) -> Op:
-        """One new token of each sequence, all of whose heads have one key of *width*, the first
-        *value* numbers of which are its value: keys are read once, 2 (width + value) FLOP for each
-        of them and each head (FlashMLA, github.com/deepseek-ai/FlashMLA).
-        """
-        flops = 2.0 * (width + value) * heads * sequences * seen
-        task = Kernel(
-            **self._of_attention,
-            read=float(sequences * (seen * width + heads * width) * self.element),
-            written=float(sequences * heads * value * self.element),
-            flops=flops,
-            efficiency=self.parts.attention_forward,
-            dependent_loads=self.parts.loads,
-            workgroups=max(sequences * ceil(heads / NARROW), self.gpu.compute_unit_count),
         )
         return Op(name, task, "attention", flops)
 
@@ -237,7 +217,7 @@ class OperatorSet:
             least = parts.strided_flops * (2.0 + max(1.0, read)) / 3.0
         moved = read * size, written * size
         loads = parts.strided_loads if strided else parts.loads
-        op = self._moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
+        op = self.moving(name, *moved, "elementwise", max(flops, least) * numbers, loads)
         part = parts.clocked.strided if strided else parts.clocked.contiguous
         return op.with_task(clocked=_follows(part * least, max(flops, least), least))
 
@@ -246,32 +226,18 @@ class OperatorSet:
         op = self.elementwise(name, numbers, read, written, flops=self.parts.dropout_flops)
         return op.with_task(memory_efficiency=self.parts.dropout)
 
-    def attention_sums(
-        self, name: str, sequences: int, kv_heads: int, heads: int, width: int
-    ) -> list[Op]:
-        """The kernel behind attention of one token whose sequences and heads of keys leave half of
-        the compute units empty: its keys are split, and a kernel adds up the parts' results.
-        """
-        parts = self.gpu.compute_unit_count // (sequences * kv_heads)
-        if parts < 2:
-            return []
-        size = 4.0 * sequences * heads * width
-        loads = self.parts.strided_loads
-        sums = self._moving(name, parts * size, size / 2, "attention", 0.0, loads)
-        return [sums.called({})]
-
     def gather(self, name: str, rows: float, width: int, *, added: float = 1) -> Op:
         """*rows* rows of a table, each the sum of *added* of it."""
         size = rows * width * self.element
         flops = rows * width * self.parts.gather_flops
-        op = self._moving(name, added * size, size, "embedding", flops)
+        op = self.moving(name, added * size, size, "embedding", flops)
         return op.with_task(memory_efficiency=self.parts.gather, stream_efficiency=1.0)
 
     def scatter(self, name: str, rows: float, width: int) -> Op:
         """*rows* rows are added to those of a table: each is read, and its row read and written."""
         size, parts = rows * width * self.element, self.parts
         flops = rows * width * (parts.scatter_flops or parts.gather_flops)
-        op = self._moving(name, 2 * size, size, "elementwise", flops)
+        op = self.moving(name, 2 * size, size, "elementwise", flops)
         reached = parts.scatter or parts.gather
         return op.with_task(memory_efficiency=reached, stream_efficiency=1.0)
 
@@ -311,7 +277,7 @@ class OperatorSet:
             stream_efficiency=parts.contiguous,
             dependent_loads=parts.loads + TOP_K_PASSES,
         )
-        ordered = self._moving(
+        ordered = self.moving(
             f"{name}-order", 12.0 * rows * count, 12.0 * rows * count, "elementwise", 0.0, WAITS
         )
         return [Op(name, find, "elementwise"), ordered.called({})]
@@ -330,12 +296,12 @@ class OperatorSet:
         first, *others = (copies[0], *(each.called({}) for each in copies[1:]))
         if numbers <= SORTED_AT_ONCE:
             loads = parts.short_sort_loads
-            once = self._moving(f"{name}-once", pair, pair, "elementwise", 0.0, loads)
+            once = self.moving(f"{name}-once", pair, pair, "elementwise", 0.0, loads)
             task = once.task.changed(workgroups=1)
             return [first, *others, replace(once, task=task).called({})]
         passes = [("count", pair / 2, 0.0), *((f"{i}", pair, pair) for i in range(SORTED_BYTES))]
         kernels = (
-            self._moving(f"{name}-pass-{i}", read, put, "elementwise", 0.0, parts.sort_loads)
+            self.moving(f"{name}-pass-{i}", read, put, "elementwise", 0.0, parts.sort_loads)
             for i, read, put in passes
         )
         return [first, *others, *(kernel.called({}) for kernel in kernels)]
@@ -491,7 +457,7 @@ class OperatorSet:
         )
         return Op(name, task, "normalisation")
 
-    def _moving(
+    def moving(
         self,
         name: str,
         read: float,

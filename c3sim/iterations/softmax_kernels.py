@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from c3sim.spec.hardware import ComputeUnits
-from c3sim.spec.parts import Operators
+from c3sim.spec.operators import Operators
 from c3sim.tasks.on_units import plain_claim
 
 #: Bytes of a vector that a thread loads.

@@ -17,6 +17,7 @@ from c3sim.spec.cache_policy import CachePolicies
 from c3sim.spec.dma_engines import DmaEngines
 from c3sim.spec.host import Host, HostProfile
 from c3sim.spec.libraries import CollectiveLibrary, GemmLibrary
+from c3sim.spec.operators import Operators
 from c3sim.spec.parts import (
     L2,
     Clock,
@@ -24,7 +25,6 @@ from c3sim.spec.parts import (
     Hbm,
     MemorySideCache,
     NearMemory,
-    Operators,
     RemoteStores,
     ScaleOut,
     UnitPort,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from c3sim.errors import InputError
+from c3sim.iterations.one_token import sums_of_parts
 from c3sim.iterations.operators import OperatorSet
 from c3sim.iterations.optimizers import optimizer_ops
 from c3sim.iterations.steps import Op
@@ -136,11 +137,11 @@ def test_attention_of_few_sequences_adds_up_parts_of_the_keys() -> None:
     """16 sequences with 4 heads of keys leave half of 132 units empty: two parts of 512 heads of
     128 numbers, 4 bytes each, become one of 2 bytes. 32 sequences fill the units.
     """
-    (sums,) = ON.attention_sums("parts", 16, 4, 32, 128)
+    (sums,) = sums_of_parts(ON, "parts", 16, 4, 32, 128)
     assert kernel(sums).read == 2 * 4 * 16 * 32 * 128
     assert kernel(sums).written == 2 * 16 * 32 * 128
     assert sums.host_calls == {}  # the call of attention launches it
-    assert ON.attention_sums("parts", 32, 4, 32, 128) == []
+    assert sums_of_parts(ON, "parts", 32, 4, 32, 128) == []
 
 
 def test_fused_adamw_moves_seven_numbers() -> None:

@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from c3sim.errors import InputError
 from c3sim.spec.hardware import Node
-from c3sim.spec.parts import SymmetricMemory
+from c3sim.spec.operators import SymmetricMemory
 from c3sim.spec.schedules.pair import WHERE, Pair
 from c3sim.spec.schedules.pieces import addition, own_shard, peer_copy, piece, placed
 from c3sim.spec.task import Kernel
