@@ -16,6 +16,16 @@ OWN_EXPLAINED = (
 )
 
 
+def stretched(who: str, seconds: float, length: float, unit: str) -> str:
+    """By how many *seconds* those *who* compute run longer than without communication, in units of
+    *length* s; below zero they run shorter.
+    """
+    by = f"{abs(seconds) / length:.3f}"
+    if seconds >= 0.0 or not float(by):
+        return f"{who} stretched by {by} {unit}"
+    return f"{who} {by} {unit} shorter than alone, as waits leave power for a higher clock"
+
+
 def time_unit(longest: float) -> tuple[str, float]:
     """The unit for times up to *longest* [s], and its length [s]: ("ms", 1e-3) from 0.5 ms on."""
     if longest >= 2.0:

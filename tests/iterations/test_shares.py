@@ -76,3 +76,12 @@ def test_a_time_that_rounds_to_nothing_has_no_sign() -> None:
     text = io.StringIO()
     Console(file=text, width=100).print(iteration_table(step))
     assert "operators stretched by 0.000" in text.getvalue()
+
+
+def test_operators_that_run_shorter_than_alone_are_not_stretched_by_less_than_nothing() -> None:
+    step = result(layers=2, batch=1, tokens=128)
+    step = replace(step, wall_s=0.02, overlap=replace(step.overlap, stretched_s=-0.0085))
+    text = io.StringIO()
+    Console(file=text, width=200).print(iteration_table(step))
+    shorter = "operators 8.500 ms shorter than alone, as waits leave power for a higher clock"
+    assert f", {shorter}" in text.getvalue()

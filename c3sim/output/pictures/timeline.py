@@ -11,7 +11,7 @@ from c3sim.iterations.result import IterationResult
 from c3sim.kit import look
 from c3sim.kit.step import Step, classes_of, step_of_result
 from c3sim.kit.steps import binned
-from c3sim.kit.text import percent, time_unit, times
+from c3sim.kit.text import percent, stretched, time_unit, times
 from c3sim.output.pictures.timeline_lanes import (
     BAND,
     COLOURS,
@@ -124,7 +124,7 @@ def _header(figure: Figure, result: Result, height: float, drawn: int) -> None:
     subtitle = f"wall {result.wall_s / length:.3f} {unit}; {further}"
     subtitle += f"\nexposed communication {result.overlap.exposed_s / length:.3f} {unit}"
     if result.overlap.stretched_s is not None:
-        subtitle += f"; compute stretched by {result.overlap.stretched_s / length:z.3f} {unit}"
+        subtitle += f"; {stretched('compute', result.overlap.stretched_s, length, unit)}"
     if drawn < len(result.tasks):
         subtitle += f" (rows of the first {LANES} streams: {drawn} of {len(result.tasks)} tasks)"
     if isinstance(result, IterationResult) and result.simulated < result.layers:

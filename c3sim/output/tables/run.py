@@ -25,6 +25,7 @@ from c3sim.kit.text import (
     figures,
     percent,
     size,
+    stretched,
     time_unit,
     times,
 )
@@ -44,13 +45,13 @@ def run_table(result: Result) -> Group:
     """One run: its times in header lines, then a row per task or fold of tasks, energies, notes."""
     unit, length = time_unit(result.wall_s)
     overlap, power = result.overlap, result.power
-    stretched = "" if overlap.stretched_s is None else f"{overlap.stretched_s / length:.3f} {unit}"
+    by = "" if overlap.stretched_s is None else f"{overlap.stretched_s / length:.3f} {unit}"
     times_of_run = (
         f"wall {result.wall_s / length:.3f} {unit}, serial {result.serial_s / length:.3f} {unit}, "
         f"ideal speedup {times(result.ideal_speedup)}, speedup {times(result.speedup)}\n"
         f"fraction of ideal {_share(result.fraction_of_ideal)}, "
         f"own fraction {_share(overlap.own_fraction)}, "
-        f"exposed {overlap.exposed_s / length:.3f} {unit}, stretched {stretched or MISSING}\n"
+        f"exposed {overlap.exposed_s / length:.3f} {unit}, stretched {by or MISSING}\n"
         f"energy {figures(result.energy_j)} J, mean power {figures(power.average_w)} W "
         f"({figures(power.average_w / result.ranks.count)} W per GPU)\n"
         f"memory {size(result.memory_bytes)} per GPU, if no two tasks share a buffer"
@@ -122,7 +123,7 @@ def compare_table(results: Sequence[Result]) -> Group:
     table = make_table(["strategy"], columns)
     for result in results:
         shares = percent(result.fraction_of_ideal), percent(result.overlap.own_fraction)
-        stretched = result.overlap.stretched_s
+        by = result.overlap.stretched_s
         add_row(
             table,
             result.strategy,
@@ -130,7 +131,7 @@ def compare_table(results: Sequence[Result]) -> Group:
             f"{result.speedup:.2f}",
             *shares,
             f"{result.overlap.exposed_s / length:.3f}",
-            MISSING if stretched is None else f"{stretched / length:z.3f}",
+            MISSING if by is None else f"{by / length:z.3f}",
             figures(result.energy_j),
         )
     if not results:
@@ -287,8 +288,8 @@ def iteration_table(result: IterationResult) -> Group:
     head = (
         f"wall {time(result.wall_s)}: computation alone {time(result.compute_s)},"
         f" communication alone {time(result.communication_s)}\n"
-        f"exposed communication {time(result.overlap.exposed_s)}, operators stretched by"
-        f" {time(result.overlap.stretched_s or 0.0)}\n"
+        f"exposed communication {time(result.overlap.exposed_s)},"
+        f" {stretched('operators', result.overlap.stretched_s or 0.0, length, unit)}\n"
         f"{figures(result.tokens_per_s)} tokens/s on {gpus}, MFU {percent(result.mfu)} %, energy"
         f" {figures(result.energy_j)} J, mean power {figures(result.power.average_w)} W\n"
         f"memory {size(result.memory_bytes)} per GPU, launches {time(result.host_s)} of the host"
