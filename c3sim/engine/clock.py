@@ -15,14 +15,20 @@ Order of what happens at one instant:
 So a flow that ends when a timeout does still exists when the timeout is processed, with no work
 left. ``run(until=2.0)`` returns before ends at 2.0, as it does before timeouts. Times are compared
 exactly: an end that rounding puts before an event comes first.
+
+Most of what comes is a function to be called. It stands in the queue itself, in the order of a
+timeout that is scheduled then: an event of SimPy with one callback would cost as much as the call.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Protocol
 
 import simpy
+from simpy.events import NORMAL, Event
 
 
 class FlowSource(Protocol):
@@ -67,6 +73,12 @@ class Clock(simpy.Environment):
         self._queue.clear()
         self.flows = NoFlows()
 
+    def call(self, delay: float, then: Callable[[], object]) -> None:
+        """Call *then()* in *delay* s. Raises ValueError if that is negative."""
+        if delay < 0:
+            raise ValueError(f"negative delay {delay}")
+        heappush(self._queue, (self._now + delay, NORMAL, next(self._eid), then))
+
     def peek(self) -> float:
         """Time [s] of the next event: now, if rates have to be solved."""
         return self._now if self.flows.changed else min(super().peek(), self.flows.due)
@@ -85,5 +97,8 @@ class Clock(simpy.Environment):
         if flows.due < scheduled:
             self._now = flows.due
             flows.end()
+        elif queue and not isinstance(queue[0][3], Event):
+            self._now, _, _, then = heappop(queue)
+            then()
         elif queue or not instant_is_over:
             super().step()

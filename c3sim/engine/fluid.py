@@ -19,8 +19,6 @@ import math
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from simpy.events import Event, Timeout
-
 from c3sim.engine.clock import Clock
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow, Observer
 from c3sim.engine.progress import SAME_INSTANT, Progress
@@ -77,11 +75,11 @@ class Fluid:
     def refresh(self, domain: Hashable, after: float) -> None:
         """Evaluate the state of *domain* again in *after* s, even with the same members."""
 
-        def evaluate(_event: Event) -> None:
+        def evaluate() -> None:
             self._progress.refresh(domain)
             self.changed = True
 
-        Timeout(self.env, after).callbacks.append(evaluate)
+        self.env.call(after, evaluate)
 
     @property
     def flows(self) -> Iterable[Flow]:

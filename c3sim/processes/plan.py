@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from simpy import Environment
-from simpy.events import Timeout
-
+from c3sim.engine.clock import Clock
 from c3sim.engine.fluid import Fluid
 from c3sim.machine.machine import Machine
 from c3sim.machine.state import Rate
@@ -284,7 +282,7 @@ class Plan:
 class Context:
     """One run. Each group of tasks has the kinds of sharing in ``machine.private`` to itself."""
 
-    env: Environment
+    env: Clock
     plan: Plan
     fluid: Fluid
     machine: Machine
@@ -297,9 +295,11 @@ class Context:
     _parts: dict[object, Any] = field(default_factory=dict)
     node: Node = field(init=False)  # of the plan, and its workload
     workload: Workload = field(init=False)
+    after: Callable[[float, Callback], None] = field(init=False)  # call in so many s
 
     def __post_init__(self) -> None:
         self.node, self.workload = self.plan.scene.node, self.plan.scene.workload
+        self.after = self.env.call
 
     def part(self, make: Callable[[Context], P]) -> P:
         """The part that tasks of a kind share; *make* makes it for the first of them."""
@@ -312,10 +312,6 @@ class Context:
         """The run is over: forget who knows the context, so that no circle is left."""
         self.dispatchers.clear()
         self._parts.clear()
-
-    def after(self, delay: float, call: Callable[[], None]) -> None:
-        """Call *call* in *delay* s."""
-        Timeout(self.env, delay).callbacks.append(lambda _event: call())
 
     def once_past(self, delay: float, call: Callable[[], None]) -> None:
         """Call *call* in *delay* s, without an event if there is nothing to wait for."""

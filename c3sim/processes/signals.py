@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 
-import simpy
-from simpy.events import Timeout
+from c3sim.engine.clock import Clock
 
 Callback = Callable[[], None]
 Key = tuple[str, int]  # (name, GPU)
@@ -57,7 +56,7 @@ class Signals:
 class HostThread:
     """A thread that does one job at a time, in the order of the requests."""
 
-    def __init__(self, env: simpy.Environment):
+    def __init__(self, env: Clock):
         self.env = env
         self.free_at = 0.0
         self.has_copied = False  # has called the runtime for DMA commands
@@ -84,7 +83,7 @@ class HostThread:
 
     def occupy(self, time: float, call: Callable[[], None]) -> None:
         """Do *call* after *time*, as :meth:`do`, by the job that holds the thread, blocked too."""
-        Timeout(self.env, self._reserve(time)).callbacks.append(lambda _event: call())
+        self.env.call(self._reserve(time), call)
 
     def block(self) -> None:
         """Suspend all jobs except the current holder until :meth:`release`."""
