@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Any, Protocol
 
 import simpy
 from simpy.events import NORMAL, Event
@@ -77,7 +77,8 @@ class Clock(simpy.Environment):
         """Call *then()* in *delay* s. Raises ValueError if that is negative."""
         if delay < 0:
             raise ValueError(f"negative delay {delay}")
-        heappush(self._queue, (self._now + delay, NORMAL, next(self._eid), then))
+        queue: list[Any] = self._queue  # of events, or functions
+        heappush(queue, (self._now + delay, NORMAL, next(self._eid), then))
 
     def peek(self) -> float:
         """Time [s] of the next event: now, if rates have to be solved."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Protocol
 
-from c3sim.engine.sharing import Demand
-
 
 class Flow:
     """Work in progress. *cap* is the rate bound, a number or a function of the domain's state.
@@ -16,10 +14,10 @@ class Flow:
     :class:`c3sim.engine.progress.Progress`; observers may read them.
     """
 
-    demand: Demand  # the solver's input
-    rule: Callable[[Any], float] | None  # that gives its cap by state, which else is *most*
-    most: float
-    places: tuple[Hashable, ...]  # that it shares: capacities by index, the domain by name
+    rule: Callable[[Any], float] | None  # that gives its cap by state
+    most: float  # its cap now
+    uses: tuple[tuple[int, float], ...]  # *amounts* by index of the capacity
+    places: tuple[Hashable, ...]  # whose rules a compiled run asks
     settled: float
     serial: int  # place in the order of starts
     slot: int  # row in the table of a compiled run
@@ -28,7 +26,6 @@ class Flow:
     __slots__ = (
         "amounts",
         "cap",
-        "demand",
         "domain",
         "done",
         "finish",
@@ -42,6 +39,7 @@ class Flow:
         "settled",
         "slot",
         "tags",
+        "uses",
         "weight",
         "work",
     )

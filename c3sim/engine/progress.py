@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -42,8 +42,10 @@ class Progress:
         self._scarce: set[int] = set()
         self._started = 0
         self._finishes: list[tuple[float, int, Flow]] = []
-        self._touched: dict[Flow, None] = {}  # started or changed since the last solve
-        self._left: dict[Hashable, None] = {}  # places that a flow has left since then
+        # since the last solve
+        self._touched: dict[Flow, None] = {}  # started or changed
+        self._left: dict[int, None] = {}  # capacities that a flow has left
+        self._stale: dict[Hashable, None] = {}  # domains whose state may be another one
 
     def capacity(self, name: Hashable, value: float, rule: CapacityRule | None) -> None:
         if name in self.index:
@@ -64,14 +66,11 @@ class Progress:
         flow.settled = now
         flow.serial = self._started
         self._started += 1
-        uses = self._uses(flow.amounts)
-        flow.demand = Demand(flow.weight, flow.most, uses)
-        flow.places = tuple([index for index, _ in uses])
-        for index, amount in uses:  # a flow may draw on a capacity twice
+        flow.uses = self._uses(flow.amounts)
+        for index, amount in flow.uses:  # a flow may draw on a capacity twice
             users = self._sharing[index]
             users[flow] = users.get(flow, 0.0) + amount
         if flow.domain is not None:
-            flow.places += (flow.domain,)
             self._sharing[flow.domain][flow] = 0.0
         self.flows[flow] = None
         self._touched[flow] = None
@@ -80,9 +79,12 @@ class Progress:
         del self.flows[flow]
         flow.finish = math.inf
         self._touched.pop(flow, None)
-        for place in flow.places:
-            self._sharing[place].pop(flow, None)
-            self._left[place] = None
+        for index, _ in flow.uses:
+            self._sharing[index].pop(flow, None)
+            self._left[index] = None
+        if flow.domain is not None:
+            del self._sharing[flow.domain][flow]
+            self._stale[flow.domain] = None
 
     def settle(self, flow: Flow, now: float) -> None:
         """Bring the remaining work of *flow* up to *now*."""
@@ -98,7 +100,7 @@ class Progress:
 
     def refresh(self, domain: Hashable) -> None:
         """The state of *domain* may have changed, though its members have not."""
-        self._left[domain] = None
+        self._stale[domain] = None
 
     def solve(self, now: float, report: bool = True) -> list[Flow]:
         """Solve the rates that changes may have moved; returns the flows whose rate, or the state
@@ -106,20 +108,22 @@ class Progress:
 
         Without *report* the list may be left empty.
         """
-        touched, changed = self._touched, self._left
-        self._touched, self._left = {}, {}
+        touched, changed, stale = self._touched, self._left, self._stale
+        self._touched, self._left, self._stale = {}, {}, {}
         for flow in touched:
-            for place in flow.places:
-                changed[place] = None
-        told = self._follow_states(changed)
+            for index, _ in flow.uses:
+                changed[index] = None
+            if flow.domain is not None:
+                stale[flow.domain] = None
+        told = self._follow_states(stale)
         capped = self._follow_caps({**touched, **told} if told else touched)
-        flows = {**self._follow_values(changed, capped), **touched, **dict.fromkeys(capped)}
+        flows = self._follow_values(changed, capped)
+        flows.update(touched)
+        flows.update(capped)
         if flows:
             self.solves += 1
-        rates = self._rates(self._connected(flows))
-        moved = [each for each in rates if each[1] != each[0].rate or each[0] in touched]
-        self._go_on(moved, now)
-        return sorted({**told, **dict(moved)}, key=in_order) if report else []
+            told.update(self._go_on(self._rates(flows), touched, now))
+        return sorted(told, key=in_order) if report else []
 
     def earliest(self) -> float:
         """Time at which the next flow ends."""
@@ -136,7 +140,7 @@ class Progress:
             finish, _, flow = heappop(heap)
             if finish == flow.finish:
                 due[flow] = None
-        flows = sorted(due, key=in_order)
+        flows = sorted(due, key=in_order) if len(due) > 1 else [*due]
         for flow in flows:
             flow.remaining = 0.0
             flow.settled = now
@@ -147,51 +151,47 @@ class Progress:
         """*amounts* by index of the capacity."""
         return tuple([(self.index[name], amount) for name, amount in amounts])
 
-    def _follow_states(self, changed: Mapping[Hashable, None]) -> dict[Flow, None]:
-        """Evaluate the state of each domain that *changed*; returns the members of those that have
+    def _follow_states(self, stale: Iterable[Hashable]) -> dict[Flow, Any]:
+        """Evaluate the state of each of the *stale* domains; returns the members of those that have
         another one now.
         """
-        told: dict[Flow, None] = {}
-        for name in changed:
-            if name in self._domains:
-                members = self._sharing[name]
-                state = self._domains[name]([*members])
-                if state != self.states[name]:
-                    self.states[name] = state
-                    told.update(dict.fromkeys(members))
+        told: dict[Flow, Any] = {}
+        for name in stale:
+            members = self._sharing[name]
+            state = self._domains[name]([*members])
+            if state != self.states[name]:
+                self.states[name] = state
+                told.update(members)
         return told
 
-    def _follow_caps(self, flows: Iterable[Flow]) -> list[Flow]:
+    def _follow_caps(self, flows: Iterable[Flow]) -> dict[Flow, float]:
         """Evaluate the caps of *flows*; returns those that have another one in the state that their
         domain has now.
         """
-        found = []
+        found: dict[Flow, float] = {}
         for flow in flows:
             if flow.rule is not None:
-                cap, demand = flow.rule(self.states.get(flow.domain)), flow.demand
-                if cap != demand.cap:
-                    flow.demand = Demand(demand.weight, cap, demand.uses)
-                    found.append(flow)
+                cap = flow.rule(self.states.get(flow.domain))
+                if cap != flow.most:
+                    flow.most = found[flow] = cap
         return found
 
-    def _follow_values(
-        self, changed: Mapping[Hashable, None], capped: Iterable[Flow]
-    ) -> dict[Flow, float]:
+    def _follow_values(self, changed: dict[int, None], capped: Iterable[Flow]) -> dict[Flow, Any]:
         """Evaluate each capacity that *changed*, or whose users are *capped* otherwise; returns the
         users of those that are scarce, or were.
         """
-        places = {each: True for each in changed if type(each) is int}  # others are domains
+        for index in changed:
+            users, rule = self._sharing[index], self._rules.get(index)
+            if users and rule is not None:
+                self._given[index] = rule(self._values[index], [*users])
         for flow in capped:
-            for index, _ in flow.demand.uses:
-                if index not in places:
-                    places[index] = False
-        found: dict[Flow, float] = {}
-        for index, other_users in places.items():
+            for index, _ in flow.uses:
+                changed[index] = None
+        found: dict[Flow, Any] = {}
+        for index in changed:
             users, drawn = self._sharing[index], 0.0
-            if other_users and users and index in self._rules:
-                self._given[index] = self._rules[index](self._values[index], [*users])
             for flow, amount in users.items():
-                drawn += amount * flow.demand.cap
+                drawn += amount * flow.most
             if not drawn < (1.0 - LEFT_OVER) * self._given[index]:
                 self._scarce.add(index)
             elif index in self._scarce:
@@ -201,27 +201,25 @@ class Progress:
             found.update(users)
         return found
 
-    def _connected(self, flows: Mapping[Flow, object]) -> list[Flow]:
+    def _connected(self, flows: Iterable[Flow]) -> list[Flow]:
         """*flows* and those that share scarce capacities with them, in order of starts."""
-        if not self._scarce:
-            return sorted(flows, key=in_order) if len(flows) > 1 else [*flows]
         found, places, scarce = {*flows}, set[int](), self._scarce
-        pending = [index for flow in flows for index, _ in flow.demand.uses if index in scarce]
+        pending = [index for flow in flows for index, _ in flow.uses if index in scarce]
         while pending:
             index = pending.pop()
             if index not in places:
                 places.add(index)
                 for flow in self._sharing[index].keys() - found:
                     found.add(flow)
-                    pending += [place for place, _ in flow.demand.uses if place in scarce]
+                    pending += [place for place, _ in flow.uses if place in scarce]
         return sorted(found, key=in_order)
 
-    def _rates(self, flows: Iterable[Flow]) -> Iterable[tuple[Flow, float]]:
-        """The rate of each of *flows*, which share scarce capacities among themselves alone."""
+    def _rates(self, flows: Iterable[Flow]) -> list[tuple[Flow, float]]:
+        """The rate of each of *flows*, and of those that share scarce capacities with them."""
         free, sharing, demands, scarce = [], [], [], self._scarce
-        for flow in flows:
-            weight, cap, uses = flow.demand
-            bound = [use for use in uses if use[0] in scarce] if scarce else ()
+        for flow in self._connected(flows) if scarce else flows:
+            cap, weight = flow.most, flow.weight
+            bound = [use for use in flow.uses if use[0] in scarce] if scarce else ()
             if bound or not (0.0 <= cap < math.inf and 0.0 < weight < math.inf):
                 sharing.append(flow)
                 demands.append(Demand(weight, cap, tuple(bound)))
@@ -231,9 +229,17 @@ class Progress:
             free += zip(sharing, fill(self._given, demands), strict=True)
         return free
 
-    def _go_on(self, moved: Iterable[tuple[Flow, float]], now: float) -> None:
-        """Let flows go on, each at its rate, and predict their finishes."""
-        for flow, rate in moved:
+    def _go_on(
+        self, rates: Iterable[tuple[Flow, float]], touched: Container[Flow], now: float
+    ) -> dict[Flow, Any]:
+        """Let flows whose rate is another one, or that were *touched*, go on, and predict their
+        finishes; returns them.
+        """
+        moved: dict[Flow, Any] = {}
+        for flow, rate in rates:
+            if rate == flow.rate and flow not in touched:
+                continue
+            moved[flow] = None
             if flow.settled != now:  # as settle(), without a call
                 flow.remaining -= flow.rate * (now - flow.settled)
                 flow.settled = now
@@ -252,3 +258,4 @@ class Progress:
             ends = [(flow.finish, flow.serial, flow) for flow in self.flows]
             self._finishes = [entry for entry in ends if entry[0] < math.inf]
             heapify(self._finishes)
+        return moved
