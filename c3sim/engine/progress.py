@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterable
+from collections.abc import Container, Hashable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -164,29 +164,36 @@ class Progress:
                 told.update(members)
         return told
 
-    def _follow_caps(self, flows: Iterable[Flow]) -> dict[Flow, float]:
+    def _follow_caps(self, flows: Iterable[Flow]) -> dict[Flow, bool]:
         """Evaluate the caps of *flows*; returns those that have another one in the state that their
-        domain has now.
+        domain has now, and whether it is a higher one.
         """
-        found: dict[Flow, float] = {}
+        found: dict[Flow, bool] = {}
+        domain, state = None, self.states.get(None)
         for flow in flows:
             if flow.rule is not None:
-                cap = flow.rule(self.states.get(flow.domain))
+                if flow.domain is not domain:
+                    domain, state = flow.domain, self.states.get(flow.domain)
+                cap = flow.rule(state)
                 if cap != flow.most:
-                    flow.most = found[flow] = cap
+                    found[flow] = cap > flow.most
+                    flow.most = cap
         return found
 
-    def _follow_values(self, changed: dict[int, None], capped: Iterable[Flow]) -> dict[Flow, Any]:
+    def _follow_values(
+        self, changed: dict[int, None], capped: Mapping[Flow, bool]
+    ) -> dict[Flow, Any]:
         """Evaluate each capacity that *changed*, or whose users are *capped* otherwise; returns the
-        users of those that are scarce, or were.
+        users of those that are scarce, or were. None becomes so by lower caps.
         """
         for index in changed:
             users, rule = self._sharing[index], self._rules.get(index)
             if users and rule is not None:
                 self._given[index] = rule(self._values[index], [*users])
-        for flow in capped:
-            for index, _ in flow.uses:
-                changed[index] = None
+        for flow, higher in capped.items():
+            if higher or self._scarce:
+                for index, _ in flow.uses:
+                    changed[index] = None
         found: dict[Flow, Any] = {}
         for index in changed:
             users, drawn = self._sharing[index], 0.0

@@ -51,8 +51,11 @@ class Recorder:
                 steps = self.clocks.setdefault(name, [])
                 if not steps or steps[-1][1] != factor:
                     steps.append((time, factor))
+        domain, now = None, last[None]
         for flow in flows:
-            step = time, flow.rate, *last[flow.domain]
+            if flow.domain is not domain:
+                domain, now = flow.domain, last[flow.domain]
+            step = time, flow.rate, *now
             if flow in known:
                 known[flow].append(step)
             else:

@@ -47,6 +47,8 @@ from c3sim.spec.hardware import Node
 Memories = Mapping[tuple[int, str], Memory]  # by GPU and name of the governor
 Turns = Mapping[tuple[int, str], Sequence[Call]]
 LEAST_WEIGHT = 1e-300  # of a flow that does not move: weights are positive
+ASKED_TRAFFIC = Asked._fields.index("traffic")
+TRAFFIC_PORTS, TRAFFIC_ENGINE = Traffic._fields.index("ports"), Traffic._fields.index("engine")
 
 
 class Machine:
@@ -121,7 +123,7 @@ class Machine:
             weight=given.weight,
             amounts=given.amounts,
             domain=self._domain(asked.gpu),
-            tags=given.tags._replace(task=task, bound=bound),
+            tags=given.tags.of(task, bound),
         )
         return self.fluid.start(flow, done)
 
@@ -136,9 +138,10 @@ class Machine:
         amounts = self._drawing.amounts(group, asked.gpu, traffic)
         if not self.folded or traffic.engine is None or asked.sharers > 1:
             return self._of_amounts(asked, group, lines, work, amounts)
-        ports: Any = tuple([(p.kind, p.number is None, drawn) for (_, p), drawn in traffic.ports])
-        blank = traffic._replace(ports=ports, engine=(0, traffic.engine[1]))
-        like = asked._replace(traffic=blank), group, lines, work, self._drawing.shape(amounts)
+        ports = tuple([(p.kind, p.number is None, drawn) for (_, p), drawn in traffic.ports])
+        others = _without(asked, ASKED_TRAFFIC), _without(traffic, TRAFFIC_PORTS, TRAFFIC_ENGINE)
+        shape = self._drawing.shape(amounts)
+        like = others, ports, traffic.engine[1], group, lines, work, shape
         if like not in self._alike:
             given = self._of_amounts(asked, group, lines, work, amounts)
             place = -1 if given.narrowest is None else [*amounts].index(given.narrowest)
@@ -146,11 +149,9 @@ class Machine:
             return given
         given, place = self._alike[like]
         drawn = self._drawing.with_answers(amounts, group, self.home(asked.gpu), traffic)
-        return given._replace(
-            amounts=tuple(drawn.items()),
-            narrowest=None if place < 0 else [*amounts][place],
-            tags=given.tags._replace(traffic=traffic),
-        )
+        narrowest = None if place < 0 else [*amounts][place]
+        tags = given.tags.moving(traffic)
+        return Given(given.cap, given.weight, tuple(drawn.items()), narrowest, tags)
 
     def _of_amounts(
         self, asked: Asked, group: str, lines: Lines, work: float, amounts: dict[Capacity, float]
@@ -296,6 +297,13 @@ class Machine:
     def turns(self) -> Turns:
         """Questions of this turn to governors that remember, by GPU and name."""
         return {key: follower.turn for key, follower in self._followers.items() if follower.turn}
+
+
+def _without(record: tuple[Any, ...], *places: int) -> tuple[Any, ...]:
+    """*record* without what stands at *places*, in order."""
+    for place in reversed(places):
+        record = record[:place] + record[place + 1 :]
+    return record
 
 
 def _whatever_the_state(rate: float, _state: GpuState) -> float:

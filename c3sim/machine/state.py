@@ -427,18 +427,26 @@ class FlowTags(NamedTuple):
     """Declarations of a flow to the rules of clock, memory and energy; static, no solved rate."""
 
     task: str
+    bound: int  # a number for its task and the capacity that lets no more of it through
+    traffic: Traffic
     gpu: int
     declared: Declared  # to the state of its GPU
     kind: int  # a number for all that declare the same
-    bound: int  # a number for its task and the capacity that lets no more of it through
     reads: float  # B/s of HBM
     writes: float  # B/s of HBM
     inserts: Insertion  # B/s into the last shared cache
     touches: float  # B/s of lines that stay in it
     lines: Lines  # what it does to those of that cache
     bill: Bill
-    traffic: Traffic
     waits: bool = False  # whether its misses wait for lines of it
+
+    def of(self, task: str, bound: int) -> FlowTags:
+        """The same of a flow of *task* (as ``_replace``, in a third of its time)."""
+        return FlowTags(task, bound, *self[2:])
+
+    def moving(self, traffic: Traffic) -> FlowTags:
+        """The same of a flow that moves *traffic*."""
+        return FlowTags(self.task, self.bound, traffic, *self[3:])
 
 
 class Asked(NamedTuple):
