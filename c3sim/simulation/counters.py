@@ -71,7 +71,7 @@ class UnitsHeld:
     def rates(self, time: float, flows: Iterable[Flow], states: Mapping[Hashable, Any]) -> None:
         held: dict[int, int] = {}
         for (gpu, _), dispatcher in self._dispatchers.items():
-            held[gpu] = held.get(gpu, 0) + _held(dispatcher)
+            held[gpu] = held.get(gpu, 0) + dispatcher.floor.units
         for gpu, units in held.items():
             times, values = self._steps.setdefault(gpu, ([], []))
             if not values or values[-1] != units:
@@ -90,15 +90,6 @@ class UnitsHeld:
         times, values = self._steps.get(gpu, ([], []))
         step = bisect_right(times, time) - 1
         return values[step] if step >= 0 else 0
-
-
-def _held(dispatcher: Dispatcher) -> int:
-    return sum(
-        group.multiplicity * count
-        for group in dispatcher.groups
-        for (_, residents), count in group.units.items()
-        if residents
-    )
 
 
 Key = tuple[str, str]  # task, component

@@ -23,13 +23,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, partial
 from heapq import heappop, heappush
 from typing import Any
 
 from c3sim.models.dispatch import RULES
 from c3sim.models.unit_port import NOBODY, Company
 from c3sim.processes.kernels.dealing import EngineTurns, engine_groups
+from c3sim.processes.kernels.floor import Floor
 from c3sim.processes.kernels.residency import Claim, EngineGroup, GridShape, Residency
 from c3sim.processes.kernels.waiting import Waiting
 from c3sim.spec.hardware import Gpu
@@ -46,23 +47,11 @@ def residency_of(unit: Claim, in_turns: bool) -> Residency:
     return Residency(unit, in_turns)
 
 
-#: Rounds ahead (places where each stops, workgroups of each), by what they begin with.
-Along = dict[tuple[object, ...], tuple[list[int], list[int]]]
-#: Beginnings of which the engines of some grids remember rounds; then all are forgotten.
-REMEMBERED = 1000
-
-
 def engines_of(gpu: Gpu, shapes: Sequence[GridShape]) -> tuple[Any, ...]:
     """What decides which engines of *gpu* are alike to grids of these *shapes*."""
     grids = [(shape.workgroups // shape.cluster, shape.mask, shape.cluster) for shape in shapes]
     dies = gpu.dies
     return dies.count, tuple(dies.shader_engines), dies.first_engine, dies.dispatch, tuple(grids)
-
-
-@lru_cache(maxsize=512)
-def rounds_ahead(*_engines: object) -> Along:
-    """One for all dispatchers with such engines and grids: what is ahead is counted, not read."""
-    return {}
 
 
 @dataclass(slots=True, eq=False)
@@ -108,6 +97,7 @@ class Grid:
     short: bool = False
     turns: list[EngineTurns] = field(default_factory=list)  # of each group of engines
     number: int = -1  # for the residency, once it has room
+    given: list[int] = field(default_factory=list)  # places dispatched, by group of engines
     pointer: int = 0  # places of each die's order dispatched
     last: int = 0  # places in all
     resident: int = 0  # workgroups that have room now
@@ -115,8 +105,20 @@ class Grid:
     order: tuple[int, int] = (0, -1)  # less for grids that are served before
 
 
-#: places that each engine of a group has room for
-Rooms = list[tuple[EngineGroup, EngineTurns, int]]
+@dataclass(slots=True, eq=False)
+class Taken:
+    """Room that a grid takes at one instant, *rooms* before that: by group of engines the places
+    that each of them has room for.
+    """
+
+    rooms: list[int]
+    stop: int  # place of each die's order
+    given: list[int]  # places dispatched since the grid came, by group
+    parts: list[tuple[int, int]]  # (group, workgroups on each engine)
+    workgroups: int
+    units: int
+    # further rounds along the order, once asked for: places where each stops, workgroups of each
+    along: tuple[list[int], list[int]] | None = None
 
 
 class Dispatcher:
@@ -140,13 +142,14 @@ class Dispatcher:
                 count,
                 {(kind, ()): cus for kind, cus in units},
                 dict(zip(distinct, turns, strict=True)),
+                place,
             )
-            for count, units, turns in groups
+            for place, (count, units, turns) in enumerate(groups)
         ]
         self.turns = {shape: [group.turns[shape] for group in self.groups] for shape in distinct}
         self.unit_count = sum(g.multiplicity * sum(g.units.values()) for g in self.groups)
         self._places: dict[tuple[GridShape, int], int] = {}
-        self._along = rounds_ahead(*engines)
+        self.floor = Floor(self.residency, self.groups, *engines)
         self.launched = 0
         self._waiting = Waiting[Grid]()
         self._long: dict[Grid, None] = {}  # resident ones that may have several rounds ahead
@@ -187,9 +190,7 @@ class Dispatcher:
         if not free:
             free.append(self.residency.number(grid.claim, self._copies[grid.claim]))
             self._copies[grid.claim] += 1
-        grid.number = heappop(free)
-        for group in self.groups:
-            group.assigned[grid.number] = 0
+        grid.number, grid.given = heappop(free), [0] * len(self.groups)
 
     def _give_back_number(self, grid: Grid) -> None:
         heappush(self._free[grid.claim], grid.number)
@@ -201,16 +202,24 @@ class Dispatcher:
 
     def units(self, grid: Grid) -> int:
         """Compute units that have workgroups of *grid* now."""
-        with_it = self.residency.units_with
-        return sum([g.multiplicity * with_it(g, grid.number) for g in self.groups])
+        with_it, number = self.residency.units_with, grid.number
+        return self.floor.ask(
+            ("units", number),
+            lambda groups: sum([g.multiplicity * with_it(g, number) for g in groups]),
+        )
 
     def company(self, grid: Grid) -> Company:
         """What others ask of the port of a unit with *grid*, in the mean."""
-        units, found = self.units(grid), NOBODY
-        for group in self.groups:
-            here = self.residency.company(group, grid.number)
-            found = found.beside(here, group.multiplicity / units)
-        return found
+        units, number = self.units(grid), grid.number
+
+        def of_all(groups: Sequence[EngineGroup]) -> Company:
+            found = NOBODY
+            for group in groups:
+                here = self.residency.company(group, number)
+                found = found.beside(here, group.multiplicity / units)
+            return found
+
+        return self.floor.ask(("company", number), of_all)
 
     def _tell(self) -> None:
         """Tell those that share units, once all that comes and goes at this instant has."""
@@ -235,22 +244,28 @@ class Dispatcher:
             self._assign(grid)
         else:
             for group, count in batch.parts:
-                group.assigned[grid.number] -= dropped * count // grid.shape.cluster
+                grid.given[group.place] -= dropped * count // grid.shape.cluster
         self._sort_in(grid)
 
     def _sort_in(self, grid: Grid) -> None:
         """Let *grid* wait among those that would take room at the same places, or wait no more."""
         if self.waits(grid):
-            given = tuple([group.assigned.get(grid.number, 0) for group in self.groups])
+            given = tuple(grid.given if grid.number >= 0 else [0] * len(self.groups))
             self._waiting.add(grid, (grid.claim, grid.shape, grid.pointer, given))
         else:
             self._waiting.remove(grid)
 
     def release(self, grid: Grid, parts: Sequence[tuple[EngineGroup, int]]) -> None:
         """Workgroups of *grid* have ended: (group, workgroups per engine)."""
-        for group, count in parts:
-            grid.resident -= group.multiplicity * count
-            self.residency.vacate(group, grid.number, grid.shape.cluster, count)
+        number, size = grid.number, grid.shape.cluster
+        leaving = tuple([(group.place, count) for group, count in parts])
+
+        def leave(groups: Sequence[EngineGroup]) -> int:
+            for place, count in leaving:
+                self.residency.vacate(groups[place], number, size, count)
+            return sum([groups[place].multiplicity * count for place, count in leaving])
+
+        grid.resident -= self.floor.move(("leave", number, size, leaving), leave)
         if not grid.resident:
             self._long.pop(grid, None)
             self._sharing.pop(grid, None)
@@ -309,9 +324,12 @@ class Dispatcher:
         """
         if not self.residency.has_lds:
             return 0.0
-        beside = self.residency.lds_beside
-        sums = [g.multiplicity * beside(g, grid.number) for g in self.groups]
-        kept = sum(sums) / max(1, self.units(grid))
+        beside, number = self.residency.lds_beside, grid.number
+        lds = self.floor.ask(
+            ("lds", number),
+            lambda groups: sum([g.multiplicity * beside(g, number) for g in groups]),
+        )
+        kept = lds / max(1, self.units(grid))
         if behind is None or behind is grid:
             return kept
         unit, claim = self.residency.unit, behind.claim
@@ -324,39 +342,45 @@ class Dispatcher:
         newcomer = grid.number < 0
         if newcomer:
             self._take_number(grid)
-        together = self._together(grid, behind)
-        places, pairs = self.residency.places, zip(self.groups, grid.turns, strict=True)
-        rooms = [(group, turn, places(group, grid.shape, grid.number)) for group, turn in pairs]
-        start, size = grid.pointer, grid.shape.cluster
-        parts, units = [], 0
-        stop = self._stop(grid, rooms, [group.assigned[grid.number] for group in self.groups])
-        for group, turn, room in rooms:
-            count = room and min(room, turn.count(stop) - group.assigned[grid.number])
-            if count > 0:
-                units += group.multiplicity * self.residency.occupy(
-                    group, grid.number, grid.shape, count * size, together=together
-                )
-                group.assigned[grid.number] += count
-                grid.resident += group.multiplicity * count * size
-                parts.append((group, count * size))
-        if not self.in_order and any(t.all > g.assigned[grid.number] for g, t, _ in rooms):
-            stop = start  # some workgroups still wait
-        grid.pointer = stop
-        if not parts:
+        together, start = self._together(grid, behind), grid.pointer
+        taken = self.floor.move(
+            ("take", grid.shape, grid.number, together, start, *grid.given),
+            partial(self._take, grid, together),
+        )
+        grid.pointer, grid.given = taken.stop, [*taken.given]
+        if not taken.parts:
             if newcomer:
                 self._give_back_number(grid)
             return
-        batch = Batch(
-            parts, [start, stop], [sum(group.multiplicity * count for group, count in parts)], units
-        )
+        grid.resident += taken.workgroups
+        parts = [(self.groups[place], count) for place, count in taken.parts]
+        batch = Batch(parts, [start, taken.stop], [taken.workgroups], taken.units)
         batch.kept = self._kept(grid, behind)
         if grid.foldable:
-            self._take_ahead(grid, batch, rooms)
+            self._take_ahead(grid, batch, taken)
         grid.batches += batch.rounds
         if grid.cut and (batch.rounds > 1 or not grid.foldable):
             self._long[grid] = None
         self._enter(grid)
         grid.placed(batch)
+
+    def _take(self, grid: Grid, together: int, groups: Sequence[EngineGroup]) -> Taken:
+        """Give *grid* the room that *groups* have now, so many workgroups *together*."""
+        size, number, shape = grid.shape.cluster, grid.number, grid.shape
+        rooms = [self.residency.places(group, shape, number) for group in groups]
+        taken = Taken(rooms, self._stop(grid, rooms, grid.given), [*grid.given], [], 0, 0)
+        for place, (group, turn, room) in enumerate(zip(groups, grid.turns, rooms, strict=True)):
+            count = room and min(room, turn.count(taken.stop) - grid.given[place])
+            if count > 0:
+                fresh = self.residency.occupy(group, number, shape, count * size, together=together)
+                taken.units += group.multiplicity * fresh
+                taken.workgroups += group.multiplicity * count * size
+                taken.given[place] += count
+                taken.parts.append((place, count * size))
+        pairs = zip(grid.turns, taken.given, strict=True)
+        if not self.in_order and any(turn.all > given for turn, given in pairs):
+            taken.stop = grid.pointer  # some workgroups still wait
+        return taken
 
     def _enter(self, grid: Grid) -> None:
         """Count *grid* among those that have places."""
@@ -367,54 +391,36 @@ class Dispatcher:
         if len(self._resident) > 1:
             self._tell()
 
-    def _stop(self, grid: Grid, rooms: Rooms, assigned: list[int]) -> int:
+    def _stop(self, grid: Grid, rooms: list[int], given: list[int]) -> int:
         """The place in each die's order at which *grid* stops: the first one of its places whose
-        engine has no room, or the end. *assigned*: places each engine of the groups has been given.
+        engine has no room, or the end. *given*: places each engine of the groups has been given.
         """
         if not self.in_order:
             return grid.last
         places = [
-            turn.place(given + room)
-            for (_, turn, room), given in zip(rooms, assigned, strict=True)
-            if given + room < turn.all
+            turn.place(before + room)
+            for turn, room, before in zip(grid.turns, rooms, given, strict=True)
+            if before + room < turn.all
         ]
         return max(grid.pointer, min([grid.last, *places]))
 
-    def _take_ahead(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+    def _take_ahead(self, grid: Grid, batch: Batch, taken: Taken) -> None:
         """Join further rounds to *batch*, unless somebody waits who would get room between them."""
         if not self.in_order:
             if self._waiting.first() is grid:
-                self._repeat_round(grid, batch, rooms)
+                self._repeat_round(grid, batch)
         elif len(self._waiting) == 1 and grid.resident == batch.workgroups:
-            self._take_rounds_along(grid, batch, rooms)
+            self._take_rounds_along(grid, batch, taken)
 
-    def _take_rounds_along(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+    def _take_rounds_along(self, grid: Grid, batch: Batch, taken: Taken) -> None:
         """Join rounds about as large as the first, on as many units, to one segment; each has every
         unit free.
         """
-        first = batch.sizes[0]
-        if grid.shape.workgroups < FOLDED_ROUNDS * first:
+        if grid.shape.workgroups < FOLDED_ROUNDS * taken.workgroups:
             return
-        given = [group.assigned[grid.number] for group in self.groups]
-        begun = [turn.count(batch.ends[0]) for turn in grid.turns]
-        units = self._units_of(grid, rooms, begun, given)
-        key = (grid.shape, grid.pointer, first, units, *given, *[room for _, _, room in rooms])
-        if key not in self._along:  # as many kernels of a step have it
-            ends, sizes = list[int](), list[int]()
-            while self.waits(grid):
-                stop = self._stop(grid, rooms, given)
-                reached = [turn.count(stop) for turn in grid.turns]
-                size = self._workgroups(grid, given, reached)
-                here = self._units_of(grid, rooms, given, reached)
-                if abs(size - first) > ALIKE * first or abs(here - units) > ALIKE * units:
-                    break
-                ends.append(stop)
-                sizes.append(size)
-                grid.pointer, given = stop, reached
-            if len(self._along) >= REMEMBERED:
-                self._along.clear()
-            self._along[key] = ends, sizes
-        ends, sizes = self._along[key]
+        if taken.along is None:
+            taken.along = self._rounds_along(grid, batch.ends[0], taken)
+        ends, sizes = taken.along
         batch.ends += ends
         batch.sizes += sizes
         grid.pointer = batch.ends[-1]
@@ -423,27 +429,44 @@ class Dispatcher:
         elif batch.rounds > 1:
             self.cut_back(grid, batch, 1)
 
-    def _repeat_round(self, grid: Grid, batch: Batch, rooms: Rooms) -> None:
+    def _rounds_along(self, grid: Grid, begin: int, taken: Taken) -> tuple[list[int], list[int]]:
+        """Rounds as *taken*, which began at a place, behind it."""
+        rooms, given, first, pointer = taken.rooms, taken.given, taken.workgroups, grid.pointer
+        units = self._units_of(grid, rooms, [turn.count(begin) for turn in grid.turns], given)
+        ends, sizes = list[int](), list[int]()
+        while self.waits(grid):
+            stop = self._stop(grid, rooms, given)
+            reached = [turn.count(stop) for turn in grid.turns]
+            size = self._workgroups(grid, given, reached)
+            here = self._units_of(grid, rooms, given, reached)
+            if abs(size - first) > ALIKE * first or abs(here - units) > ALIKE * units:
+                break
+            ends.append(stop)
+            sizes.append(size)
+            grid.pointer, given = stop, reached
+        grid.pointer = pointer
+        return ends, sizes
+
+    def _repeat_round(self, grid: Grid, batch: Batch) -> None:
         """Join as many rounds to the first as every engine has left of its size: without an order
         between engines, each of them goes on by itself.
         """
         size = grid.shape.cluster
-        left = {id(g): t.all - g.assigned[grid.number] for g, t, _ in rooms}
-        more = min(left[id(group)] // (count // size) for group, count in batch.parts)
+        left = [turn.all - given for turn, given in zip(grid.turns, grid.given, strict=True)]
+        more = min(left[group.place] // (count // size) for group, count in batch.parts)
         more = more * batch.sizes[0] // grid.resident
         if not more:
             return
         for group, count in batch.parts:
-            group.assigned[grid.number] += more * count // size
-            left[id(group)] -= more * count // size
+            grid.given[group.place] += more * count // size
+            left[group.place] -= more * count // size
         batch.sizes *= 1 + more
         batch.ends += [batch.ends[0]] * more  # it waits as long as any engine has some left
-        grid.pointer = batch.ends[-1] = batch.ends[0] if any(left.values()) else grid.last
+        grid.pointer = batch.ends[-1] = batch.ends[0] if any(left) else grid.last
 
     def _assign(self, grid: Grid) -> None:
         """Set what each engine was given to what the order says up to the pointer."""
-        for group, turn in zip(self.groups, grid.turns, strict=True):
-            group.assigned[grid.number] = turn.count(grid.pointer)
+        grid.given = [turn.count(grid.pointer) for turn in grid.turns]
 
     def _workgroups(self, grid: Grid, given: list[int], reached: list[int]) -> int:
         """Workgroups of *grid* between two places of every die's order; by group of engines, the
@@ -455,11 +478,11 @@ class Dispatcher:
         )
         return places * grid.shape.cluster
 
-    def _units_of(self, grid: Grid, rooms: Rooms, given: list[int], reached: list[int]) -> int:
+    def _units_of(self, grid: Grid, rooms: list[int], given: list[int], reached: list[int]) -> int:
         """Units that these workgroups take: one for each while an engine has units with room."""
         unit, size = self.residency.unit, grid.shape.cluster
         fitting = max(1, grid.claim.within(unit.lds, unit.registers, unit.waves))
         return sum(
             group.multiplicity * min((last - first) * size, -(-room * size // fitting))
-            for (group, _, room), first, last in zip(rooms, given, reached, strict=True)
+            for group, room, first, last in zip(self.groups, rooms, given, reached, strict=True)
         )

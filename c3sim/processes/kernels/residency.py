@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count as naturals
 from math import inf
 from typing import NamedTuple
@@ -74,8 +74,7 @@ class EngineGroup:
     multiplicity: int
     units: dict[State, int]
     turns: dict[GridShape, EngineTurns]
-    # grid number -> places of its order dispatched so far
-    assigned: dict[int, int] = field(default_factory=dict)
+    place: int = 0  # among the groups of its GPU
     # number of what its units hold, once that is known
     holds: int = -1
 
@@ -119,17 +118,18 @@ class Residency:
 
     def _move(self, group: EngineGroup, how: Hashable, move: Callable[[], int]) -> int:
         """Bring *group* to the state that *move()* leads to *how*; returns what it returned."""
-        key = (group.holds if group.holds >= 0 else self._state(group), how)
+        key = (group.holds if group.holds >= 0 else self.state(group), how)
         known = self._moves.get(key)
         if known is None:
             group.units = dict(group.units)
             result = move()
             group.holds = -1
-            known = self._moves[key] = (group.units, self._state(group), result)
+            known = self._moves[key] = (group.units, self.state(group), result)
         group.units, group.holds, result = known
         return result
 
-    def _state(self, group: EngineGroup) -> int:
+    def state(self, group: EngineGroup) -> int:
+        """The number of what *group* holds."""
         if group.holds < 0:
             held = tuple(group.units.items())
             if held not in self._states:
@@ -147,14 +147,14 @@ class Residency:
 
     def rooms(self, group: EngineGroup, mask: Mask, number: int) -> dict[int, int]:
         """Engine label -> workgroups of grid *number* with that *mask* that it has room for now."""
-        key = (group.holds if group.holds >= 0 else self._state(group), mask, number)
+        key = (group.holds if group.holds >= 0 else self.state(group), mask, number)
         if key not in self._rooms:
             self._rooms[key] = self._rooms_now(group, mask, number)
         return self._rooms[key]
 
     def places(self, group: EngineGroup, shape: GridShape, number: int) -> int:
         """Whole clusters of grid *number*, of that *shape*, that one engine has room for now."""
-        key = (group.holds if group.holds >= 0 else self._state(group), shape, number)
+        key = (group.holds if group.holds >= 0 else self.state(group), shape, number)
         found = self._places.get(key)
         if found is None:
             rooms = self.rooms(group, shape.mask, number).values()
@@ -163,7 +163,7 @@ class Residency:
 
     def units_with(self, group: EngineGroup, number: int) -> int:
         """Units of one engine of *group* that have workgroups of grid *number*."""
-        key = (group.holds if group.holds >= 0 else self._state(group), number)
+        key = (group.holds if group.holds >= 0 else self.state(group), number)
         found = self._with.get(key)
         if found is None:
             held = [n for (_, here), n in group.units.items() if _count(here, number)]
@@ -172,7 +172,7 @@ class Residency:
 
     def lds_beside(self, group: EngineGroup, number: int) -> float:
         """LDS that other grids set aside on one engine's units with workgroups of grid *number*."""
-        key = (self._state(group), number)
+        key = (self.state(group), number)
         if key not in self._lds:
             claims, beside = self.claims, 0.0
             for (_, residents), count in group.units.items():
@@ -186,7 +186,7 @@ class Residency:
         """What other grids ask of the ports of one engine's units that have workgroups of grid
         *number*, all units together.
         """
-        key = (self._state(group), number)
+        key = (self.state(group), number)
         if key not in self._company:
             found = NOBODY
             for (_, residents), count in group.units.items():
