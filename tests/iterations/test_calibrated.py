@@ -73,7 +73,7 @@ def test_a_what_if_keeps_what_the_machine_takes() -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_real_step_is_predicted_and_calibrated_as_its_page_says() -> None:
-    """docs/my-job.md: 50.6 ms predicted, 50.4 calibrated, 49.1 measured. Of 2048 tokens, another
+    """docs/my-job.md: 50.4 ms predicted, 50.2 calibrated, 49.1 measured. Of 2048 tokens, another
     step, all operators are far off, and the wall stays 6 % long.
     """
     step = {"layers": 4, "tokens": 4096, "optimizer": "adamw", "optimizer_kernels": "fused"}
@@ -85,4 +85,4 @@ def test_a_real_step_is_predicted_and_calibrated_as_its_page_says() -> None:
         round(1e3 * each, 1)
         for each in (found.measured.wall_s, found.before.wall_s, found.after.wall_s)
     ]
-    assert walls == [49.1, 50.6, 50.4]
+    assert walls == [49.1, 50.4, 50.2]
