@@ -217,4 +217,4 @@ def test_an_iteration_of_ones_own_is_told_by_its_class():
     """``assert isinstance(result, c3sim.IterationResult)`` tells a type checker of ``mfu``."""
     step = {"kind": "iteration", "model": "llama-3-8b", "phase": "prefill", "tokens": 512}
     result = c3sim.run(step, node="h200-1", set={"layers": 1})
-    assert 0 < result.mfu < 1
+    assert isinstance(result, c3sim.IterationResult) and 0 < result.mfu < 1
