@@ -49,7 +49,7 @@ from c3sim.spec.workload import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-    from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.effort import Agree
     from c3sim.evaluation.explanation import Explanation
     from c3sim.evaluation.shares import Progress
     from c3sim.experiments.advice import Advices
@@ -229,7 +229,7 @@ def advise(
     node: AnyNode | None = None,
     set: Settings | None = None,
     progress: Progress | None = None,
-    agree: Callable[[Effort], None] | None = None,
+    agree: Agree | None = None,
 ) -> Advices:
     """Channels, engines, order, priority, queues, pieces and prefetch, each tried alone and the
     good ones together: what each gains, with its band. Numbers in *set* are not drawn.
@@ -362,7 +362,7 @@ def study(
     draws: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-    agree: Callable[[Effort], None] | None = None,
+    agree: Agree | None = None,
 ) -> StudyResult:
     """A study by name or path; *node* and *strategies* replace its own; *set*: values by path, each
     an axis (one value or a list). For the others see :class:`c3sim.experiments.study.Options`.

@@ -6,7 +6,6 @@ As the commands of the same names; what comes back has ``to_dict()`` and ``to_fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -20,7 +19,7 @@ from c3sim.spec.reading.settings import settings_of
 
 if TYPE_CHECKING:
     from c3sim.api import Settings
-    from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.effort import Agree
     from c3sim.evaluation.shares import Progress
     from c3sim.experiments.jobs import Watcher
     from c3sim.experiments.screening import Screening
@@ -130,7 +129,7 @@ def validate(
     bounds: AnyPath | None = None,
     jobs: int = 0,
     progress: Progress | None = None,
-    agree: Callable[[Effort], None] = lambda effort: None,
+    agree: Agree = lambda effort: None,
 ) -> Verdict:
     """Predictions beside the measurement records in *files* (left out: the packaged ones), of one
     *suite* if it is given: ``to_frame()`` has a row a suite and metric.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ from c3sim.errors import InputError
 
 if TYPE_CHECKING:
     from c3sim.evaluation.differences import Differences
-    from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.effort import Agree
     from c3sim.experiments.paired import Side
     from c3sim.iterations.calibrated import Calibrated
     from c3sim.result import Result
@@ -154,7 +154,7 @@ def compared(
     after: Given,
     saved: Mapping[str, Any] | None,
     result: Mapping[str, Any],
-    agree: Callable[[Effort], None],
+    agree: Agree,
 ) -> Differences:
     """The change from *before*, or from the run *saved* of it, to *after*, whose *result* is
     known.
@@ -181,7 +181,7 @@ def compared(
 
 
 def compared_by_strategy(
-    before: Given, after: Given, results: Sequence[Result], agree: Callable[[Effort], None]
+    before: Given, after: Given, results: Sequence[Result], agree: Agree
 ) -> Differences:
     """The change from *before* to *after* under each strategy of the *results*, and the band of
     the one that is fastest now. Raises InputErrors.
@@ -204,9 +204,7 @@ def compared_by_strategy(
     return Differences(about=what, times=times, band=band, draws=draws)
 
 
-def band_between(
-    before: Given, after: Given, agree: Callable[[Effort], None]
-) -> tuple[dict[str, float], int]:
+def band_between(before: Given, after: Given, agree: Agree) -> tuple[dict[str, float], int]:
     """The band of the difference of both wall times, and of how many draws."""
     from c3sim.cli.progress import sweep_progress
     from c3sim.experiments.paired import band_of_difference

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,7 @@ from c3sim.errors import InputError
 from c3sim.kit.progress import away
 
 if TYPE_CHECKING:
-    from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.effort import Agree, Effort
     from c3sim.spec.hardware import Node
     from c3sim.spec.workload import Workload
 
@@ -25,7 +25,7 @@ Yes = Annotated[
 ]
 
 
-def agreeing(yes: bool) -> Callable[[Effort], None]:
+def agreeing(yes: bool) -> Agree:
     """Asks about an effort; raises InputError, or ends the command, where the answer is no. What is
     no more than it was told to go on with is not asked again.
     """
@@ -49,7 +49,7 @@ def agreeing(yes: bool) -> Callable[[Effort], None]:
 
 
 def agree_to_run(
-    agree: Callable[[Effort], None], workload: Workload, node: Node, runs: float = 1, jobs: int = 1
+    agree: Agree, workload: Workload, node: Node, runs: float = 1, jobs: int = 1
 ) -> None:
     """Asks about so many *runs* of *workload* on *node*, by *jobs* processes."""
     from c3sim.iterations.effort import effort_of
@@ -58,11 +58,7 @@ def agree_to_run(
 
 
 def agree_to_iteration(
-    agree: Callable[[Effort], None],
-    name: str,
-    node: str | None,
-    settings: Mapping[str, object],
-    runs: int = 1,
+    agree: Agree, name: str, node: str | None, settings: Mapping[str, object], runs: int = 1
 ) -> None:
     """Asks about so many *runs* of the iteration *name*, before more than a layer of it is made."""
     from c3sim.iterations.effort import effort_of_description

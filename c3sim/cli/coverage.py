@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from c3sim.cli.emit import emit_json
 from c3sim.cli.progress import progress
 from c3sim.errors import InputError
-from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.effort import Agree, Effort
 
 
 def show_coverage(
@@ -16,7 +16,7 @@ def show_coverage(
     jobs: int,
     as_json: bool,
     given: Mapping[str, object],
-    agree: Callable[[Effort], None],
+    agree: Agree,
 ) -> None:
     """Run it and print a row per number. *given*: options that do not go with it; *agree* is told
     what is ahead. Raises InputError.

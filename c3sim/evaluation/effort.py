@@ -9,7 +9,7 @@ two cores. tests/evaluation/test_effort.py holds the count to the events of runs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -41,6 +41,10 @@ class Effort:
     def times(self, points: float, jobs: int = 1) -> Effort:
         """So many points, on *jobs* cores."""
         return Effort(self.seconds * points / jobs, self.bytes * jobs + POINT_BYTES * points)
+
+
+#: Is told what is ahead before it begins, and raises where that is too much.
+Agree = Callable[[Effort], None]
 
 
 def effort_of(workload: Workload, node: Node) -> Effort:

@@ -12,14 +12,15 @@ its own width, or reaches below it by more than half as far as above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.effort import Agree
+from c3sim.evaluation.shares import Progress
 from c3sim.experiments.axes import Settings
 from c3sim.experiments.bands import Parameter, around, parameters_of, settings_drawn
 from c3sim.experiments.jobs import Workers, in_order
@@ -114,7 +115,6 @@ def _row(runner: PointRunner, item: _Item) -> Row:
 
 
 AS_IT_IS = ""
-Tell = Callable[[str, int, int], None]
 
 
 class _Trial:
@@ -127,8 +127,8 @@ class _Trial:
         workload: Workload,
         node: Node,
         parameters: Sequence[Parameter],
-        agree: Callable[[Effort], None] | None = None,
-        tell: Tell | None = None,
+        agree: Agree | None = None,
+        tell: Progress | None = None,
     ):
         few = isinstance(workload, Described) or len(workload.tasks) > MANY_TASKS
         half = (FEW_DRAWS if few else DRAWS) // 2 if parameters else 0
@@ -232,8 +232,8 @@ def advise(
     loaded: LoadedNode,
     *,
     but: Container[str] = (),
-    tell: Tell | None = None,
-    agree: Callable[[Effort], None] | None = None,
+    tell: Progress | None = None,
+    agree: Agree | None = None,
 ) -> Advices:
     """Every knob of *workload* tried alone, the good ones together. Numbers of the node at *but*
     are not drawn. *tell* hears of the runs. Raises InputError: *agree* does not, or the workload

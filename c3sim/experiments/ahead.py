@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 
-from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.effort import Agree, Effort
+from c3sim.evaluation.shares import Progress
 
 LOOK_S = 5.0  # seconds after which the pace is known, and most work has ended
 
@@ -17,10 +18,7 @@ class AheadOfEach:
     """
 
     def __init__(
-        self,
-        agree: Callable[[Effort], None],
-        told: Callable[[str, int, int], None],
-        clock: Callable[[], float] = perf_counter,
+        self, agree: Agree, told: Progress, clock: Callable[[], float] = perf_counter
     ) -> None:
         self.agree, self.told, self.clock = agree, told, clock
         self.each: dict[str, Ahead] = {}
@@ -38,7 +36,7 @@ class Ahead:
 
     def __init__(
         self,
-        agree: Callable[[Effort], None] | None,
+        agree: Agree | None,
         told: Callable[[int, int], None] | None = None,
         clock: Callable[[], float] = perf_counter,
     ) -> None:

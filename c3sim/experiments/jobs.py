@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 from c3sim.errors import InputError, WorkerError
-from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.effort import Agree, Effort
 from c3sim.experiments.copying import named, processes, with_copies
 from c3sim.experiments.kept import for_another, goes_on, kept_of
 from c3sim.experiments.starting import begin, interrupts_wait
@@ -62,7 +62,7 @@ class Workers:
     copied: bool = False
     backend: Backend = "loky"
     scheduler: str | None = None
-    agree: Callable[[Effort], None] | None = None
+    agree: Agree | None = None
     worth: int = WORTH_IT
     most: int | None = None
 

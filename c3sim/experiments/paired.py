@@ -7,10 +7,10 @@ nodes have is at the same place of both intervals. Numbers that are set by hand 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import NamedTuple
 
-from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.effort import Agree
 from c3sim.experiments.bands import parameters_of, spread, uncertainty
 from c3sim.experiments.jobs import Watcher, Workers
 from c3sim.experiments.outputs import WALL
@@ -34,7 +34,7 @@ def band_of_difference(
     before: Side,
     after: Side,
     but: Container[str],
-    agree: Callable[[Effort], None] | None = None,
+    agree: Agree | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[dict[str, float], int]:
     """5th percentile, median and 95th of the wall time of *after* less that of *before* [s], and of

@@ -31,7 +31,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from c3sim.errors import InputError, InputErrors
-from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.effort import Agree, Effort, effort_of
 from c3sim.evaluation.shares import Progress
 from c3sim.evaluation.strategies.table import unknown_strategy
 from c3sim.experiments import papers
@@ -111,7 +111,7 @@ class Options:
     draws: int | None = None
     n_jobs: int | None = None
     progress: Progress | None = None
-    agree: Callable[[Effort], None] | None = None
+    agree: Agree | None = None
     everywhere: bool = False
 
 

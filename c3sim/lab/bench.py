@@ -10,9 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from c3sim.evaluation.shares import Progress
 from c3sim.simulation.simulate import may_be_called_off
 
-Told = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 Stale = Callable[[], bool]  # whether nobody looks at it any more
 LOOK = 0.3  # seconds that a first look may take when a newer one is asked for already
 
@@ -54,10 +54,12 @@ class Bench:
         finally:
             self._waiting -= 1
 
-    async def when_idle(self, act: Callable[..., Any], given: Any, stale: Stale, told: Told) -> Any:
-        """*act(given, watch)*: it calls *watch* as a :data:`Told` between its parts, which is
-        passed on to *told* here. Raises Overtaken, in the middle of any run of it, once somebody
-        waits for a run, the work is *stale*, or the server ends.
+    async def when_idle(
+        self, act: Callable[..., Any], given: Any, stale: Stale, told: Progress
+    ) -> Any:
+        """*act(given, watch)*: it calls *watch* as a Progress between its parts, which is passed on
+        to *told* here. Raises Overtaken, in the middle of any run of it, once somebody waits for a
+        run, the work is *stale*, or the server ends.
         """
         loop = asyncio.get_running_loop()
 

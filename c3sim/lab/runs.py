@@ -15,11 +15,11 @@ from c3sim import api
 from c3sim.errors import C3simError, InputError
 from c3sim.evaluation.losses import OVERLAP_LOSES
 from c3sim.evaluation.notes import IDLE, LOSES
+from c3sim.evaluation.shares import Progress
 from c3sim.evaluation.trust import NEARBY
 from c3sim.iterations.effort import effort_of
 from c3sim.iterations.glance import Glance, glance
 from c3sim.iterations.result import IterationResult
-from c3sim.lab.bench import Told
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED, Knob, knobs_of
 from c3sim.output.page.timeline import account_of, compact_glance, compact_run
@@ -143,7 +143,7 @@ def look_at(choice: Choice) -> Outcome:
     return _or_problem(choice, looked)
 
 
-def run_choice(choice: Choice, watch: Told | None = None) -> Outcome:
+def run_choice(choice: Choice, watch: Progress | None = None) -> Outcome:
     """The whole result with its timeline."""
 
     def ran() -> Outcome:
@@ -184,7 +184,7 @@ def _or_problem(choice: Choice, act: Callable[[], Outcome]) -> Outcome:
         return Outcome(choice=choice, problem=f"c3sim cannot run this: {error!r}")
 
 
-def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:
+def explain_choice(choice: Choice, watch: Progress | None = None) -> Accounts:
     """The time by cause; nothing where that cannot be told. *watch* hears of the runs."""
     node, strategy = choice.node or None, choice.strategy
     try:
@@ -198,7 +198,7 @@ def explain_choice(choice: Choice, watch: Told | None = None) -> Accounts:
     return Accounts({}, found["parts"])
 
 
-def band_of(choice: Choice, watch: Told | None = None, samples: int = 0) -> Band:
+def band_of(choice: Choice, watch: Progress | None = None, samples: int = 0) -> Band:
     """Band over the intervals of the machine by *samples* draws, 0: as many as the page has.
     *watch* hears of them. Raises C3simError.
     """
@@ -220,7 +220,7 @@ def band_of(choice: Choice, watch: Told | None = None, samples: int = 0) -> Band
     )
 
 
-def band_or_why(choice: Choice, watch: Told | None = None) -> tuple[Band | None, str]:
+def band_or_why(choice: Choice, watch: Progress | None = None) -> tuple[Band | None, str]:
     """The band, or why there is none."""
     try:
         return band_of(choice, watch), ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from .record_files import are_packaged, load, nodes_for
 from .verdict import Verdict, validate
 
 if TYPE_CHECKING:
-    from c3sim.evaluation.effort import Effort
+    from c3sim.evaluation.effort import Agree
     from c3sim.evaluation.shares import Progress
 
 
@@ -28,7 +28,7 @@ def verdict_of(
     bounds: str | None,
     jobs: int,
     suite: str,
-    agree: Callable[[Effort], None],
+    agree: Agree,
     progress: Progress | None,
 ) -> Verdict:
     """The verdict on the records in *files*, or the packaged ones, of one *suite* or of all ("").

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from c3sim.errors import InputError
-from c3sim.evaluation.effort import Effort
+from c3sim.evaluation.effort import Agree, Effort
+from c3sim.evaluation.shares import Progress
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import LoadedNode, load_hardware
@@ -121,8 +122,8 @@ def calibrate(
     name_or_path: str | Path,
     records: Sequence[Record],
     only: str = "",
-    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
-    agree: Callable[[Effort], None] | None = None,
+    progress: Progress = lambda what, done, total: None,
+    agree: Agree | None = None,
 ) -> Calibration:
     """Fit every group that has data. Raises InputError: nothing to fit, or nothing to fit to.
 

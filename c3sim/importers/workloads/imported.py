@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from c3sim.errors import InputError
-from c3sim.evaluation.effort import Effort, effort_of
+from c3sim.evaluation.effort import Agree, effort_of
 from c3sim.importers.chakra import Side, is_chakra, read_side
 from c3sim.importers.files import read_log, read_unpacked
 from c3sim.importers.workloads.alone import LoneTimes, part_of_limit
@@ -107,7 +107,7 @@ def import_iteration(
     side: Path | None = None,
     trace: bool = False,
     large: bool = False,
-    agree: Callable[[Effort], None] = lambda effort: None,
+    agree: Agree = lambda effort: None,
     other: Node | None = None,
 ) -> Imported:
     """One iteration of the traces in *paths*: files, or folders of them; *side*: what Chakra traces

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
 from typing import Any
 
 from c3sim.errors import InputError
+from c3sim.evaluation.shares import Progress
 from c3sim.kit.files import check_writable, write_text
 from c3sim.output.page.command import Models, Resimulate, Resimulator, bases, compact_rows
 from c3sim.output.page.data import page_data, picked
@@ -39,7 +40,6 @@ SCRIPTS = (
     "main",
 )
 SAME = 1e-6  # relative; a wall time that differs by more comes from other code
-Watcher = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
 
 def write_report(
@@ -48,7 +48,7 @@ def write_report(
     *,
     command: str = "",
     jobs: int | None = None,
-    watcher: Watcher | None = None,
+    watcher: Progress | None = None,
 ) -> int:
     """Write the page of *results*, a table or the file or folder of a sweep, to *html*.
 
@@ -72,7 +72,7 @@ def render(
     command: str = "",
     most: int = MOST,
     jobs: int | None = None,
-    watcher: Watcher | None = None,
+    watcher: Progress | None = None,
 ) -> tuple[str, int]:
     """The page as one text, and how many points have a timeline.
 
