@@ -20,8 +20,8 @@ from c3sim.iterations.inference.scheduler import measures, serve
 from c3sim.iterations.inference.steps import Steps
 from c3sim.spec.fields import fields_of
 from c3sim.spec.hardware import Node
-from c3sim.spec.models import Transformer
-from c3sim.spec.reading.loading import load_model, load_node
+from c3sim.spec.models import Dlrm, Transformer
+from c3sim.spec.reading.loading import load_any_model, load_node
 from c3sim.spec.reading.paths import set_field, set_value
 from c3sim.spec.study import Scenario, Serving, Study
 from c3sim.spec.task import Dtype
@@ -78,7 +78,7 @@ def _case(
             allowed = ", ".join(_ROOTS)
             raise InputError(f"unknown path {path!r}; paths of serving begin with: {allowed}", path)
     if serving.model not in models:
-        models[serving.model] = load_model(serving.model)
+        models[serving.model] = _served(load_any_model(serving.model))
     model = models[serving.model]
     return ServingCase(
         name=case_name(scenario, point),
@@ -87,6 +87,14 @@ def _case(
         model=model.changed(dtype=served_type(model, serving)),
         node=node,
     )
+
+
+def _served(model: Transformer | Dlrm) -> Transformer:
+    """*model*. Raises InputError if it generates no tokens."""
+    if isinstance(model, Dlrm) or not model.causal:
+        message = f"{model.name} generates no tokens; a model that does is served"
+        raise InputError(message, "serving.model")
+    return model
 
 
 def served_type(model: Transformer, serving: Serving) -> Dtype:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from c3sim.errors import InputError
 from c3sim.experiments.serving import serving_cases
 from c3sim.experiments.study import with_settings
 from c3sim.spec.reading.loading import load_study
@@ -33,6 +34,12 @@ def test_weights_kept_in_four_bytes_are_served_in_two(tmp_path):
     sizes = "layers: 2\nhidden: 256\nheads: 2\nkv_heads: 2\nhead_dim: 128\nffn: 512\nvocab: 999\n"
     own.write_text(f"schema: 1\nname: wide\nsource: made up\n{sizes}dtype: fp32\n")
     assert {case.model.dtype for case in cases(model=str(own))} == {"bf16"}
+
+
+@pytest.mark.parametrize("model", ["bert-large", "dlrm"])
+def test_what_generates_no_tokens_is_not_served(model):
+    with pytest.raises(InputError, match=f"serving.model: {model} generates no tokens"):
+        cases(model=model)
 
 
 def test_scenarios_that_settings_made_the_same_are_one():
