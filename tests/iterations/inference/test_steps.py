@@ -1,13 +1,18 @@
 """Steps from simulated layers: sums, interpolation, and what a fetch beside them costs."""
 
+from math import prod
+
 import pytest
 
 import c3sim
-from c3sim.iterations.inference.kv import Fetch, workload_of
+from c3sim.iterations.inference.kv import Fetch, pairs_seen, workload_of
 from c3sim.iterations.inference.steps import Batch, Grid, Seen, Steps, layer_tasks, slowdown, snap
+from c3sim.iterations.units import token_flops
 from c3sim.simulation.runs import run_once
+from c3sim.spec.reading.library import names
 from c3sim.spec.reading.loading import load_hardware, load_model
 
+ENCODERS = ("bert-large", "dlrm")  # and no transformer
 PREFILL = Batch(prompt=2048, context=2048, pairs=2048 * 2049 / 2, heads=1)
 DECODE = Batch(sequences=64, history=64 * 4096, heads=64)
 
@@ -170,3 +175,26 @@ def test_a_step_of_serving_is_the_iteration_without_its_small_kernels(sequences)
     step = steps_of("deepseek-v3", 8, precision="fp8").alone(batch)
     rest = found.wall_s - sum(found.parts[name] for name in small)
     assert step == pytest.approx(rest, rel=0.05)
+
+
+@pytest.mark.parametrize("name", [name for name in names("model") if name not in ENCODERS])
+def test_a_prompts_step_has_the_flop_that_its_model_needs(name):
+    """Products and attention of all layers, head aside: serving runs it for the last token alone.
+    Of 3840 tokens every expert here gets a whole number of rows.
+    """
+    model, tokens = load_model(name), 3840
+    windows = {model.kind_of(index).window for index in range(model.layers)} - {None}
+    within = {window: Seen(tokens, pairs_seen(tokens, 0, window)) for window in windows}
+    pairs = pairs_seen(tokens, 0, None)
+    batch = Batch(prompt=tokens, context=tokens, pairs=pairs, within=within)
+    products = attention = 0.0
+    for count, layers in steps_of(name, 1)._layers:
+        (_, flops), parts = layers.attentions(batch)[0], layers.parts(batch)
+        tasks = layers.tasks(parts, ()).values()
+        sizes = [(task["m"], task["n"], task["k"], task["batch"]) for task in tasks]
+        products += count * sum(2.0 * prod(each) for each in sizes)
+        attention += count * flops
+    needed = token_flops(model, tokens)
+    head = 2 * model.vocab * model.hidden
+    assert products / tokens == pytest.approx(needed[0] - head, rel=1e-9)
+    assert attention / tokens == pytest.approx(needed[1], rel=1e-9)

@@ -104,6 +104,39 @@ def test_flop_of_a_token_in_training_are_the_published_ones(name: str) -> None:
     assert 3e-9 * sum(token_flops(load_model(name), 4096)) == pytest.approx(published, rel=within)
 
 
+#: By hand: parameters; FLOP of a token forward, by products and by attention, of 4096 tokens, of
+#: which it sees 2048.5 in the mean.
+BY_HAND = {
+    # A layer: q, o 2 x 4096 x 4096 = 33,554,432; k, v 2 x 4096 x 1024 = 8,388,608; network
+    # 3 x 4096 x 14336 = 176,160,768; norms 8,192: 218,112,000, 32 times. Embedding, head
+    # 2 x 128256 x 4096 = 1,050,673,152; a norm. Products: 2 (32 x 218,103,808 + 525,336,576).
+    # Attention: 32 layers, 32 heads, 2 x 128 FLOP of q k, as many of p v: 524,288 x 2048.5.
+    "llama-3-8b": (8_030_261_248, 15_009_316_864, 1_074_003_968),
+    # Attention: 7168 x 1536 + 1536 x 128 x 192 + 7168 x 576 + 512 x 128 x 256 + 128 x 128 x 7168
+    # = 187,105,280; norms 2 x 7168 + 1536 + 512 = 16,384. An expert 3 x 7168 x 2048 = 44,040,192,
+    # 257 of them; router 256 x 7168 = 1,835,008, and 256 biases: 11,507,286,272, 58 times. The
+    # first three 3 x 7168 x 18432 = 396,361,728 in their place: 583,483,392 each. Embedding, head
+    # 1,853,358,080; a norm. Products: 2 (61 x 187,105,280 + 3 x 396,361,728 + 58 (9 x 44,040,192 +
+    # 1,835,008) + 926,679,040). Attention: 61 x 128 x (2 x 192 + 2 x 128) x 2048.5.
+    "deepseek-v3": (671_026_419_200, 73_249_193_984, 10_236_600_320),
+    # Attention 2 x 2880 x 4096 + 2 x 2880 x 512 = 26,542,080; biases 4096 + 2 x 512 + 2880, sinks
+    # 64, norms 5760: 13,824. Router 2880 x 32 + 32 = 92,192. An expert 3 x 2880 x 2880 =
+    # 24,883,200, biases 3 x 2880: 32 x 24,891,840. 24 x 823,186,976; embedding, head
+    # 1,158,266,880; a norm. Products: 2 (24 (26,542,080 + 92,160 + 4 x 24,883,200) + 579,133,440).
+    # Attention, 64 heads of 64: 12 x 16,384 x 2048.5; in 12 layers of a window a token sees
+    # (128 x 129 / 2 + 3968 x 128) / 4096 = 126.015625.
+    "gpt-oss-20b": (20_914_757_184, 7_214_284_800, 427_527_168),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_parameters_and_flop_of_a_token_by_hand(name: str) -> None:
+    parameters, products, attention = BY_HAND[name]
+    model = load_model(name)
+    assert model.parameters == parameters
+    assert token_flops(model, 4096) == pytest.approx((products, attention), rel=1e-12)
+
+
 def test_llama_was_trained_with_six_flop_for_each_parameter() -> None:
     """arXiv 2407.21783, section 1: 3.8e25 FLOP for 15.6e12 tokens, which has no attention in it."""
     products, _ = token_flops(load_model("llama-3-405b"), 8192)
