@@ -8,6 +8,7 @@ github.com/huggingface/transformers have it. A field that nothing is known of is
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -229,7 +230,10 @@ def read_config(document: Document) -> Transformer:
     kind = data.get("model_type")
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
-        errors = [InputError(unknown("model_type", str(kind), FAMILIES), "model_type")]
+        message = f"missing; must be one of {', '.join(FAMILIES)}"
+        if kind is not None:
+            message = unknown("model_type", str(kind), FAMILIES)
+        errors = [InputError(message, "model_type")]
     else:
         given = _Given({**family.defaults, **data})
         names = {**OF_ALL, **family.renamed}
@@ -247,9 +251,20 @@ def read_config(document: Document) -> Transformer:
     try:
         return read(Transformer, found, Reading("text"))
     except InputErrors as wrong:
-        raise InputErrors(
-            InputError(e.message, names.get(e.path, e.path), e.file, e.line) for e in wrong.errors
-        ) from None
+        raise InputErrors(_in_its_words(each, names, lines) for each in wrong.errors) from None
+
+
+def _in_its_words(
+    error: InputError, names: Mapping[str, str], lines: Mapping[Step, Place]
+) -> InputError:
+    """*error* by names of a config, and at the line of the first field that a rule of several has
+    in its message.
+    """
+    message, path, line = error.message, names.get(error.path, error.path), error.line
+    for ours, its in names.items():
+        if not error.path and "_" in ours and re.search(rf"\b{ours}\b", message):
+            message, line = re.sub(rf"\b{ours}\b", its, message), lines[ours].line
+    return InputError(message, path, error.file, line)
 
 
 def _made(
@@ -286,11 +301,16 @@ def _made(
     return made, errors
 
 
+def _as_written(value: object) -> str:
+    """*value* as a config has it."""
+    return json.dumps(value, default=str)
+
+
 def _not_modelled(given: _Given) -> Iterator[InputError]:
     for name, values in ONE_VALUE.items():
         if name in given and (value := given.get(name)) not in values:
-            allowed = ", ".join(map(str, values)).lower()
-            yield InputError(f"{value!r} is not modelled; must be {allowed}", name)
+            allowed = " or ".join(map(_as_written, values))
+            yield InputError(f"{_as_written(value)} is not modelled; must be {allowed}", name)
 
 
 def _left_out(given: _Given) -> Iterator[str]:

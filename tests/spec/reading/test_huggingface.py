@@ -272,7 +272,10 @@ def test_what_is_not_known_is_named(tmp_path: Path) -> None:
         ({"hidden_size": None}, 1, "hidden_size: missing, or null"),
         ({"model_type": "lama"}, 5, "model_type: unknown model_type 'lama'; did you mean 'llama'"),
         ({"num_hidden_layers": -1}, 6, "num_hidden_layers: got -1; must be greater than 0"),
-        ({"mlp_bias": True}, 13, "mlp_bias: True is not modelled; must be false"),
+        ({"model_type": None}, 1, "model_type: missing; must be one of llama, mistral, "),
+        ({"num_key_value_heads": 5}, 9, "32 heads on 5 num_key_value_heads; must be a whole"),
+        ({"mlp_only_layers": [3]}, 13, "mlp_only_layers: [3] is not modelled; must be []"),
+        ({"mlp_bias": True}, 13, "mlp_bias: true is not modelled; must be false"),
     ],
 )
 def test_mistakes_are_in_the_words_of_the_file(
@@ -295,7 +298,7 @@ def test_a_step_names_the_file_that_the_mistake_is_in(tmp_path: Path) -> None:
         with pytest.raises(InputErrors) as caught:
             c3sim.run(step, set=settings)
         (error,) = caught.value.errors
-        assert str(error) == f"{model}:13: mlp_bias: True is not modelled; must be false"
+        assert str(error) == f"{model}:13: mlp_bias: true is not modelled; must be false"
 
 
 def test_what_gemma_3_does_not_say_is_in_its_configuration(tmp_path: Path) -> None:
