@@ -39,6 +39,7 @@ from c3sim.experiments.ahead import Ahead
 from c3sim.experiments.claims import with_standing
 from c3sim.experiments.jobs import WORTH_IT, Workers, of_each
 from c3sim.kit import look
+from c3sim.kit.files import AnyPath
 from c3sim.result.shown import Shown
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.loading import LoadedStudy, load_hardware, load_node
@@ -186,7 +187,7 @@ class Kind:
     worth: int
     together: Callable[[Sequence[Any]], int]
 
-    def picture(self, result: StudyResult, path: str | os.PathLike[str] | None = None) -> Figure:
+    def picture(self, result: StudyResult, path: AnyPath | None = None) -> Figure:
         """The picture of *result*, written to *path* (PNG, SVG or PDF, by suffix) if given. Raises
         InputError: an unknown suffix, a place that cannot be written.
         """

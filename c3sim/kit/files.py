@@ -10,11 +10,12 @@ from secrets import token_hex
 
 from c3sim.errors import InputError, reason_of
 
+AnyPath = str | os.PathLike[str]
 # RuntimeError: a loop of links; ValueError: a zero byte in the name
 UNUSABLE = (OSError, RuntimeError, ValueError)
 
 
-def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ()) -> Path:
+def check_writable(path: AnyPath, suffixes: Collection[str] = ()) -> Path:
     """Return *path* if a file can be written there; the file itself is not touched.
 
     Without *suffixes* every suffix is allowed. Raises InputError: a folder that is missing or not
@@ -32,14 +33,14 @@ def check_writable(path: str | os.PathLike[str], suffixes: Collection[str] = ())
     return target
 
 
-def check_folder(path: str | os.PathLike[str], option: str = "--out") -> None:
+def check_folder(path: AnyPath, option: str = "--out") -> None:
     """Raises InputError, naming *option*, where *path* is something other than a folder."""
     if Path(path).exists() and not Path(path).is_dir():
         message = "is not a folder; allowed: a folder, or a path where one can be made"
         raise InputError(message, option, str(path))
 
 
-def make_folder(path: str | os.PathLike[str], option: str = "--out") -> Path:
+def make_folder(path: AnyPath, option: str = "--out") -> Path:
     """The folder *path*, made if it is not there. Raises InputError, naming *option*."""
     folder = Path(path)
     try:
@@ -49,7 +50,7 @@ def make_folder(path: str | os.PathLike[str], option: str = "--out") -> Path:
     return folder
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+def write_bytes(path: AnyPath, data: bytes) -> None:
     """Write *data* to *path*, replacing a file there. Raises InputError if it cannot."""
     target = Path(path)
     temporary: Path | None = None
@@ -65,7 +66,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
                 temporary.unlink()  # gone already after a successful replace
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: AnyPath, text: str) -> None:
     """Write *text* to *path* as UTF-8, as `write_bytes` does."""
     write_bytes(path, text.encode())
 

@@ -6,12 +6,11 @@ matplotlib is imported when a function needs it, without its global state: no py
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from c3sim.kit.files import check_writable, write_bytes
+from c3sim.kit.files import AnyPath, check_writable, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +40,7 @@ RC: dict[Any, Any] = {
 }
 
 
-def check_picture(path: str | os.PathLike[str]) -> None:
+def check_picture(path: AnyPath) -> None:
     """Raises InputError: an unknown suffix, or a place that cannot be written."""
     check_writable(path, SUFFIXES)
 
@@ -60,7 +59,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def picture(draw: Callable[[], Figure], path: str | os.PathLike[str] | None) -> Figure:
+def picture(draw: Callable[[], Figure], path: AnyPath | None) -> Figure:
     """The figure of *draw* in the common look, written to *path* if given.
 
     *path* is checked before anything is drawn. Raises InputError as :func:`check_picture` does.
@@ -116,7 +115,7 @@ def only_x_axis(axes: Axes) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: AnyPath) -> None:
     """Write *figure* in the format of the suffix. Raises InputError as `check_picture` does."""
     target = check_writable(path, SUFFIXES)
     suffix = target.suffix.lower()

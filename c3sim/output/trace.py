@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from c3sim.kit.files import write_bytes
+from c3sim.kit.files import AnyPath, write_bytes
 from c3sim.kit.text import natural
 from c3sim.result import Counter, Span, Timeline
 
@@ -24,7 +23,7 @@ WRITER = 1  # all packets form one sequence
 Event = tuple[int, dict[str, Any]]  # time in ns, fields of the TrackEvent
 
 
-def write_perfetto(timeline: Timeline, path: str | os.PathLike[str]) -> None:
+def write_perfetto(timeline: Timeline, path: AnyPath) -> None:
     """Write *timeline* to *path* in Perfetto's binary format. Raises InputError if it cannot."""
     write_bytes(path, perfetto_trace(timeline))
 

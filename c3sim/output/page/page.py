@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
@@ -13,7 +12,7 @@ from typing import Any
 
 from c3sim.errors import InputError
 from c3sim.evaluation.shares import Progress
-from c3sim.kit.files import check_writable, write_text
+from c3sim.kit.files import AnyPath, check_writable, write_text
 from c3sim.output.page.command import Models, Resimulate, Resimulator, bases, compact_rows
 from c3sim.output.page.data import page_data, picked
 from c3sim.output.page.palette import css
@@ -43,8 +42,8 @@ SAME = 1e-6  # relative; a wall time that differs by more comes from other code
 
 
 def write_report(
-    results: ResultTable | str | os.PathLike[str],
-    html: str | os.PathLike[str],
+    results: ResultTable | AnyPath,
+    html: AnyPath,
     *,
     command: str = "",
     jobs: int | None = None,
@@ -129,7 +128,7 @@ def _mark(run: dict[str, Any], walls: Column | None, row: int) -> None:
         run["differs"] = before
 
 
-def write_run(result: Result, html: str | os.PathLike[str]) -> None:
+def write_run(result: Result, html: AnyPath) -> None:
     """Write the page of one run, *result* with its timeline, to *html*. Raises InputError: a place
     that cannot be written.
     """

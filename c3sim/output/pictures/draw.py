@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from c3sim.errors import InputError
 from c3sim.kit import look
+from c3sim.kit.files import AnyPath
 from c3sim.output.pictures.axes import HEADER
 from c3sim.output.pictures.heatmap import draw_heatmap
 from c3sim.output.pictures.kind import Plan, plan_picture
@@ -29,7 +29,7 @@ WORDS = 3  # columns with one value that the subtitle names
 
 def draw_results(
     table: ResultTable,
-    path: str | os.PathLike[str] | None = None,
+    path: AnyPath | None = None,
     *,
     kind: str | None = None,
     **columns: str | None,

@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from c3sim.kit import look
+from c3sim.kit.files import AnyPath
 from c3sim.output.pictures.axes import grid
 from c3sim.output.results.columns import column_of
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from c3sim.experiments.search import SearchResult
 
 
-def draw_search(result: SearchResult, path: str | os.PathLike[str] | None = None) -> Figure:
+def draw_search(result: SearchResult, path: AnyPath | None = None) -> Figure:
     """A panel for each objective: designs in the order tried, the best so far, what is there."""
 
     def draw() -> Figure:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError
 from c3sim.iterations.result import IterationResult
 from c3sim.kit import look
+from c3sim.kit.files import AnyPath
 from c3sim.kit.step import Step, classes_of, step_of_result
 from c3sim.kit.steps import binned
 from c3sim.kit.text import percent, stretched, time_unit, times
@@ -36,9 +36,7 @@ LANE, PANEL, BAR, KEYS = 0.62, 1.05, 0.34, 0.24  # KEYS: a row of the legend
 PANEL_OF_STEP = 0.8  # so that a step is a page
 
 
-def plot_timeline(
-    result: Result, path: str | os.PathLike[str] | None = None, gpu: str = "gpu0"
-) -> Figure:
+def plot_timeline(result: Result, path: AnyPath | None = None, gpu: str = "gpu0") -> Figure:
     """The picture of *result*, written to *path* (.png, .svg, .pdf) if given.
 
     Raises InputError: a result without a trace, a *gpu* that was not recorded, an unknown suffix, a

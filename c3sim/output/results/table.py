@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import operator
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from c3sim.errors import InputError, reason_of
 from c3sim.experiments.search import pareto_front
+from c3sim.kit.files import AnyPath
 from c3sim.output.results.columns import GROUPS, Column, Role, column_of
 from c3sim.spec.reading.files import LARGEST_DATA, read_bytes
 from c3sim.spec.reading.paths import is_of_workload
@@ -102,7 +102,7 @@ class ResultTable:
         return values
 
 
-def read_results(path: str | os.PathLike[str]) -> ResultTable:
+def read_results(path: AnyPath) -> ResultTable:
     """The results in *path*. Raises InputError: no such file, or not a result file."""
     file = Path(path)
     if file.is_dir():
