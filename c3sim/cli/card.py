@@ -13,8 +13,11 @@ from c3sim.spec.reading.paths import canonical
 from c3sim.spec.reading.settings import Settings
 from c3sim.spec.units import format_si
 
+#: Plain data for ``--json``, and the parts that are printed.
+Card = tuple[dict[str, Any], list[Any]]
 
-def card_of(loaded: LoadedNode, name: str, changes: Settings) -> tuple[dict[str, Any], list[Any]]:
+
+def card_of(loaded: LoadedNode, name: str, changes: Settings) -> Card:
     """Plain data and printed parts on *loaded*, the node of that *name* with *changes*."""
     node = loaded.node
     inherited = list(loaded.inherited)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from c3sim.cli.card import Card
     from c3sim.cli.spec_values import Row
     from c3sim.spec.models import Transformer
     from c3sim.spec.reading.hardware import LoadedNode
@@ -126,7 +127,7 @@ def _written_out(name: str) -> str:
     return workload_text(tasks, f"{name}, its schedule as tasks, by: c3sim show --resolved")
 
 
-def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
+def _node(name: str, changes: SetValues) -> Card:
     from c3sim.cli.card import card_of
     from c3sim.cli.spec_values import node_rows
     from c3sim.validation.compare.coverage_file import drawn_of, unseen_of
@@ -144,7 +145,7 @@ def _node(name: str, changes: SetValues) -> tuple[dict[str, Any], list[Any]]:
     ]
 
 
-def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _gpu(name: str) -> Card:
     from c3sim.cli.spec_values import node_rows
     from c3sim.spec.reading.hardware import load_gpu
 
@@ -155,7 +156,7 @@ def _gpu(name: str) -> tuple[dict[str, Any], list[Any]]:
     return data, [_table(rows, sourced=True), *map(str, loaded.inherited)]
 
 
-def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _workload(name: str) -> Card:
     from c3sim.cli.spec_values import workload_rows
     from c3sim.spec.reading.loading import load_node, open_workload
 
@@ -168,7 +169,7 @@ def _workload(name: str) -> tuple[dict[str, Any], list[Any]]:
     return {**head, "file": loaded.file, "values": [row.to_dict() for row in rows]}, parts
 
 
-def _study(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _study(name: str) -> Card:
     from c3sim.kit.layout import add_row, make_table
     from c3sim.spec.reading.loading import load_study
     from c3sim.spec.study import WITH_POINTS
@@ -218,7 +219,7 @@ def _axis(word: str, axes: Mapping[str, Values]) -> list[str]:
     return [f"{word} {path}: {values(given)}" for path, given in axes.items()]
 
 
-def _model(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _model(name: str) -> Card:
     from c3sim.kit.text import size
     from c3sim.spec.models import Transformer
     from c3sim.spec.reading.loading import load_any_model
@@ -245,7 +246,7 @@ def _flops(model: Transformer, tokens: int = 4096) -> str:
     return f"{every}, {attention:.3g} of them attention in sequences of {tokens}"
 
 
-def _iteration(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _iteration(name: str) -> Card:
     from c3sim.spec.reading.loading import open_iteration
 
     loaded = open_iteration(name)
@@ -277,7 +278,7 @@ def _plain(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _strategy(name: str) -> tuple[dict[str, Any], list[Any]]:
+def _strategy(name: str) -> Card:
     from c3sim.evaluation.strategies.table import STRATEGIES
 
     found = STRATEGIES[name]
