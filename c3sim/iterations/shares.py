@@ -32,7 +32,7 @@ LAUNCHES, WAITING, BUBBLES, STAGES, IDLE = FURTHER = (
 
 def parts_of_step(run: Run, classes: Mapping[str, Operator]) -> dict[str, float]:
     """Part -> s of *run*; they add up to its end."""
-    slowest = max(run.times, key=lambda key: run.times[key].end)[1]
+    slowest = run.last_gpu
     changes = sorted(
         (time, change, classes[task])
         for (task, gpu), times in run.times.items()
@@ -62,7 +62,7 @@ def shares_of_groups(
     """Stream of a group of GPUs -> s in which its communication runs, on the slowest GPU, and in
     which no operator does; that to each group that communicates, in equal parts.
     """
-    slowest = max(run.times, key=lambda key: run.times[key].end)[1]
+    slowest = run.last_gpu
     busy: dict[str, float] = {}
     changes = []
     for (task, gpu), times in run.times.items():

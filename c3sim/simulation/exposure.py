@@ -71,7 +71,7 @@ def classes_of(workload: Workload) -> dict[str, Operator]:
 
 def busy_and_exposed(run: Run, classes: Mapping[str, Operator]) -> dict[str, tuple[float, float]]:
     """Class -> (busy, exposed) [s] on the slowest simulated GPU."""
-    slowest = max(run.times, key=lambda key: run.times[key].end)[1]
+    slowest = run.last_gpu
     intervals: dict[str, list[Interval]] = {name: [] for name in CLASSES}
     for (task, gpu), times in run.times.items():
         if gpu == slowest and task in classes:

@@ -101,6 +101,11 @@ class Run:
         """The task on its slowest GPU."""
         return self._slowest[name]
 
+    @property
+    def last_gpu(self) -> int:
+        """The simulated GPU that ends last."""
+        return max(self.times, key=lambda key: self.times[key].end)[1]
+
     def account_of(self, name: str) -> Account:
         """The account of one task."""
         assert self.accounts is not None, "this run did not record energy"
