@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument
 
 from c3sim.cli.emit import emit_json
 from c3sim.cli.options import Json
+
+if TYPE_CHECKING:
+    from c3sim.spec.reading.library import Kind
 
 Lists = Literal["nodes", "gpus", "workloads", "iterations", "studies", "models", "strategies"]
 
@@ -106,7 +109,7 @@ def _at_top(file: Path, wanted: str) -> str:
     return ""
 
 
-_LISTS: dict[str, Literal["node", "gpu", "workload", "iteration", "study", "model"] | None] = {
+_LISTS: dict[str, Kind | None] = {
     "nodes": "node",
     "gpus": "gpu",
     "workloads": "workload",

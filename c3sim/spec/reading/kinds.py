@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 from c3sim.errors import InputError
 from c3sim.spec.reading import library
@@ -12,8 +12,7 @@ from c3sim.spec.reading.files import display, read_document
 from c3sim.spec.reading.hardware import ONLY
 from c3sim.spec.words import unknown, with_article
 
-Named = Literal["node", "gpu", "workload", "iteration", "study", "model"]
-_KINDS: tuple[Named, ...] = ("node", "gpu", "workload", "iteration", "study", "model")
+_KINDS: tuple[library.Kind, ...] = get_args(library.Kind)
 # a key of a file -> its kind
 _KEYS = {
     "tasks": "workload",
@@ -49,7 +48,7 @@ def kind_of(name: str, strategies: Collection[str]) -> str:
 
 def check_study(name: str) -> None:
     """Raises InputError for the name of a workload, node or model; it says what to do with it."""
-    use: dict[Named, str] = {
+    use: dict[library.Kind, str] = {
         "workload": "'c3sim run' runs it",
         "iteration": "'c3sim run' runs it",
         "node": "give it with --node",
