@@ -17,7 +17,7 @@ from typing import Any
 from c3sim.importers.collector import Collector
 from c3sim.importers.partial_json import read_members
 from c3sim.importers.result import Format, Given, ImportResult, json_with
-from c3sim.importers.trace_events import as_time, sound_events
+from c3sim.importers.trace_events import as_time, category_of, sound_events
 from c3sim.importers.trace_records import Origin, add_trace
 from c3sim.importers.traces import Kernel, KernelClass, Sizes, classify
 from c3sim.importers.values import collective_of, dtype_of
@@ -70,9 +70,7 @@ def is_amd(document: Mapping[str, Any], events: Sequence[Any]) -> bool:
 
 def _is_kernel(event: Any) -> bool:
     return (
-        isinstance(event, dict)
-        and str(event.get("cat", "")).lower() in _KERNELS
-        and event.get("ph", "X") == "X"
+        isinstance(event, dict) and category_of(event) in _KERNELS and event.get("ph", "X") == "X"
     )
 
 
@@ -163,7 +161,7 @@ class Links:
         for event in events:
             if not isinstance(event, dict):
                 continue
-            category, args = str(event.get("cat", "")).lower(), event.get("args")
+            category, args = category_of(event), event.get("args")
             if category == "kernel":
                 kernels.append(event)
             if category in _RUNTIME and (correlation := _number(args, "correlation")):
@@ -188,7 +186,7 @@ class Links:
         """Class of a kernel, copy or fill: by what was recorded of it, else by its name. The one
         kernel of a matrix product is its GEMM; one of a collective library is a collective.
         """
-        if str(event.get("cat", "")).lower() != "kernel":
+        if category_of(event) != "kernel":
             return classify("")
         name, args = str(event.get("name", "")), _args(event)
         found = classify(name)

@@ -13,6 +13,7 @@ from c3sim.importers.collector import Collector, us
 from c3sim.importers.kineto import is_amd, origin_of
 from c3sim.importers.partial_json import read_members
 from c3sim.importers.result import Format, Given, ImportResult, LoopTrace, json_with
+from c3sim.importers.trace_events import category_of
 from c3sim.importers.traces import classify
 from c3sim.importers.values import as_float
 
@@ -77,7 +78,7 @@ def _role(event: Any, tasks: Mapping[str, Mapping[str, Any]]) -> str:
     """The role of the task that a kernel or a copy belongs to; empty: none."""
     if not isinstance(event, dict):
         return ""
-    category, name = str(event.get("cat", "")).lower(), str(event.get("name", ""))
+    category, name = category_of(event), str(event.get("name", ""))
     on_engines = category == "gpu_memcpy"
     if not on_engines and category != "kernel":
         return ""

@@ -48,6 +48,11 @@ def sound_events(events: Iterable[Any]) -> tuple[list[dict[str, Any]], list[str]
     ]
 
 
+def category_of(event: Mapping[str, Any]) -> str:
+    """The category of an event, in small letters; empty where it has none."""
+    return str(event.get("cat", "")).lower()
+
+
 def as_time(value: object) -> float:
     """A time of a trace, in us. Raises ValueError: not a number, negative, or beyond any clock."""
     time = as_float(value)

@@ -15,7 +15,7 @@ from c3sim.importers.chakra import Side, events_of, read_graph
 from c3sim.importers.chakra_runs import workload_of
 from c3sim.importers.kineto import Links, group_of, is_amd, origin_of
 from c3sim.importers.partial_json import read_members
-from c3sim.importers.trace_events import as_time, sound_events
+from c3sim.importers.trace_events import as_time, category_of, sound_events
 from c3sim.importers.traces import Kernel, KernelClass
 from c3sim.simulation.exposure import uncovered
 from c3sim.spec.hardware import Node
@@ -158,7 +158,7 @@ def _works(events: Iterable[Mapping[str, Any]], links: Links) -> list[tuple[str,
     """(device, work), in order of start; what lacks a time is left out."""
     found = []
     for event in events:
-        category = str(event.get("cat", "")).lower()
+        category = category_of(event)
         if category not in _ON_GPU:
             continue
         args, name = event.get("args") or {}, str(event.get("name", ""))
@@ -205,7 +205,7 @@ def _calls(events: Iterable[Mapping[str, Any]]) -> list[Call]:
     about: dict[int, Mapping[str, Any]] = {}
     found = []
     for event in events:
-        category, args = str(event.get("cat", "")).lower(), event.get("args") or {}
+        category, args = category_of(event), event.get("args") or {}
         if category == "cuda_sync":
             about[int(args.get("correlation", -1))] = args
         elif category in _RUNTIME:
@@ -228,7 +228,7 @@ def _marks(events: Iterable[Mapping[str, Any]]) -> dict[int, tuple[float, float]
     marks = {}
     for event in events:
         match = _MARK.match(str(event.get("name", "")))
-        if match and str(event.get("cat", "")).lower() in ("user_annotation", "cpu_op"):
+        if match and category_of(event) in ("user_annotation", "cpu_op"):
             marks[int(match[1])] = _span(event)
     return dict(sorted(marks.items()))
 
