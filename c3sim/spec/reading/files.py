@@ -35,6 +35,11 @@ def recorded() -> Iterator[dict[Path, bytes]]:
         _note(files)
 
 
+def wrong_file(path: Path, message: str, line: int = 0) -> InputErrors:
+    """One mistake, of the file at *path* as a whole or in its *line*."""
+    return InputErrors([InputError(message, "", display(path), line)])
+
+
 def _note(files: Mapping[Path, bytes]) -> None:
     if (around := _record.get()) is not None:
         around.update(files)
@@ -50,10 +55,10 @@ def read_bytes(path: Path, largest: int) -> bytes:
             data = file.read(min(size, largest) + 1)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         message = f"cannot be read ({reason_of(error)}); must be a readable file"
-        raise InputErrors([InputError(message, "", display(path))]) from None
+        raise wrong_file(path, message) from None
     if len(data) > largest:
         message = f"is larger than {largest // MIB} MiB, the most that such a file may have"
-        raise InputErrors([InputError(message, "", display(path))])
+        raise wrong_file(path, message)
     _note({path: data})
     return data
 
@@ -66,7 +71,7 @@ def read_text(path: Path, largest: int = LARGEST_SPEC) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"byte 0x{data[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
-        raise InputErrors([InputError(message, "", display(path), line)]) from None
+        raise wrong_file(path, message, line) from None
 
 
 def display(path: Path) -> str:

@@ -24,7 +24,7 @@ from c3sim.spec.hardware import Gpu, Node
 from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.plausible import contradictions, implausible
 from c3sim.spec.reading.documents import UNREADABLE, Document, Place, Step, join
-from c3sim.spec.reading.files import display, kept, read_document
+from c3sim.spec.reading.files import kept, read_document, wrong_file
 from c3sim.spec.reading.inherited import Inherited, carry
 from c3sim.spec.reading.mistakes import read
 from c3sim.spec.sourced import DROPPED, Leaf
@@ -249,7 +249,7 @@ def _document(kind: Kind, path: Path) -> Document:
     other: Kind = "gpu" if kind == "node" else "node"
     if ONLY[other] & keys and not ONLY[kind] & keys:
         message = _WRONG[kind].format(name=path.name)
-        raise InputErrors([InputError(message, "", display(path), document.place.line)])
+        raise wrong_file(path, message, document.place.line)
     schema = document.data.get("schema")
     if keys and schema != 2:
         what = f"schema {shown(schema)}" if "schema" in keys else "no schema"
@@ -257,5 +257,5 @@ def _document(kind: Kind, path: Path) -> Document:
             f"{what}; hardware files have schema: 2, and c3sim upgrade {path} rewrites old ones"
         )
         line = document.place_of(document.data, "schema", document.place).line
-        raise InputErrors([InputError(message, "", display(path), line)])
+        raise wrong_file(path, message, line)
     return document

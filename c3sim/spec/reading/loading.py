@@ -27,7 +27,7 @@ from c3sim.spec.reading import library
 from c3sim.spec.reading.checks.on_node import check_on_node
 from c3sim.spec.reading.checks.workload import check_workload
 from c3sim.spec.reading.documents import Document, plain
-from c3sim.spec.reading.files import LARGEST_SPEC, display, read_bytes, read_document
+from c3sim.spec.reading.files import LARGEST_SPEC, display, read_bytes, read_document, wrong_file
 from c3sim.spec.reading.hardware import LoadedNode as LoadedNode
 from c3sim.spec.reading.hardware import load_hardware as load_hardware
 from c3sim.spec.reading.hardware import load_node as load_node
@@ -90,7 +90,7 @@ def open_workload(path_or_name: str | Path) -> LoadedWorkload:
     style: Style = "si" if path.suffix == ".json" else "bytes"  # JSON as in records
     if style == "si" and is_config(read_document(path).data):
         how = f"run an iteration of it: c3sim run llama3-8b-training --set model={display(path)}"
-        raise InputErrors([InputError(f"is a model, no workload; {how}", "", display(path))])
+        raise wrong_file(path, f"is a model, no workload; {how}")
     workload, file, places = open_file(path, Workload, style)
     with with_places(file, places):
         check_workload(workload)

@@ -13,12 +13,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError
 from c3sim.spec.base import LEAST_BYTES
 from c3sim.spec.hardware import Node
 from c3sim.spec.reading.checks.plausible import contradictions, implausible, too_large
 from c3sim.spec.reading.documents import Place
-from c3sim.spec.reading.files import display, read_document
+from c3sim.spec.reading.files import read_document, wrong_file
 from c3sim.spec.reading.hardware import LoadedNode
 from c3sim.spec.reading.inherited import left_behind, notes_on
 from c3sim.spec.reading.paths import (
@@ -135,7 +135,7 @@ def read_settings(path: Path) -> Settings:
     if "schema" in data:
         message = "has a schema, so it is no file of settings; a node is given with --node"
         line = document.place_of(data, "schema", document.place).line
-        raise InputErrors([InputError(message, "", display(path), line)])
+        raise wrong_file(path, message, line)
     read(data, "", document.place)
     return settings
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import yaml
 
-from c3sim.errors import InputError, InputErrors
+from c3sim.errors import InputError
 from c3sim.spec.reading.documents import read_yaml
-from c3sim.spec.reading.files import display, read_text
+from c3sim.spec.reading.files import display, read_text, wrong_file
 from c3sim.spec.reading.mistakes import raise_all
 from c3sim.spec.reading.yaml_edit import Edit, Entry, Keys, apply, entries_of, flow, quoted, word
 from c3sim.spec.sourced import FIT_IN_WORDS
@@ -55,7 +55,7 @@ def upgrade(path: Path) -> Upgrade:
     schema = entries.get(("schema",))
     if not top & _TOP or (schema is not None and schema.scalar not in ("1", "2")):
         message = "is not a hardware file of schema 1; workloads and records stay in schema 1"
-        raise InputErrors([InputError(message, "", display(path))])
+        raise wrong_file(path, message)
     found = [*_schema(text, entries), *_renamed(entries), *_fits(text, entries)]
     text = apply(text, [edit for edit, _ in found])
     found_around = list(_grouped(text, entries_of(text)))
@@ -75,7 +75,7 @@ def _entries(text: str, path: Path) -> dict[Keys, Entry]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         message = f"not valid YAML: {error.problem or error.context}"
-        raise InputErrors([InputError(message, "", display(path), line)]) from None
+        raise wrong_file(path, message, line) from None
 
 
 def hardware_files(paths: Iterable[Path]) -> list[Path]:
