@@ -1,7 +1,8 @@
 """Bytes that a GPU needs for an iteration.
 
     weights       parameters x e, in shards under fsdp, beside what is gathered (a layer, or a
-                  piece of it, and those ahead) and the root
+                  piece of it, and those ahead) and the root; layers' in fp8, where they are not
+                  trained and operands are 8 bit numbers already, a byte each
     gradients     as many, in training
     optimizer     two moments each (AdamW, LAMB); with master weights in 4 bytes, beside the weights
     activations   what forward operators write and the backward pass reads, all layers; with
@@ -19,6 +20,7 @@ from c3sim.iterations.optimizers import MASTER
 from c3sim.iterations.steps import Op
 from c3sim.iterations.units import Unit, Units
 from c3sim.spec.models import Dlrm
+from c3sim.spec.task import DTYPE_BYTES
 
 MOMENTS = 2
 
@@ -45,6 +47,8 @@ def memory_of_stage(planned: Plan, layers: int, first: bool, last: bool, held: f
     numbers = shared / planned.mesh.shards
     numbers += experts / (planned.mesh.copies if fsdp else 1)
     total = ((1 + training) * size + kept * own) * numbers
+    if iteration.precision == "fp8" and not training and iteration.scales == "none":
+        total -= (size - DTYPE_BYTES["fp8"]) * (numbers - alone / planned.mesh.shards)
     if fsdp:
         ahead = (1 + fsdp.prefetch) / fsdp.pieces
         gathered = layers if not fsdp.reshard else min(layers, ahead)

@@ -193,6 +193,21 @@ def test_memory_that_does_not_fit_is_said() -> None:
     assert not large.fits and any(note.startswith("warning: needs") for note in large.notes)
 
 
+def test_layers_in_fp8_have_weights_of_one_byte() -> None:
+    """Decoding with Llama 3 8B on eight GPUs: 32 layers of 218,112,000 parameters, of which each
+    has an eighth, its embedding and head in 2 bytes still. Those that are trained, or cast in front
+    of each product, are in 2 bytes.
+    """
+
+    def needed(**fields: str) -> float:
+        sizes = {"parallel": {"tp": 8}, "context": 64, "tokens": None, "node": "h200-8"}
+        return memory_bytes(planned(**{**sizes, "phase": "decode", **fields}))
+
+    less = needed(precision="bf16") - needed(precision="fp8")
+    assert less == pytest.approx(32 * 218_112_000 / 8, rel=1e-3)
+    assert needed(precision="fp8", scales="tensor") == needed(precision="bf16")
+
+
 def test_checkpointing_costs_a_third_more_and_saves_memory() -> None:
     """A forward pass more on three: less than 1.33, as the optimizer and others stay."""
     base: dict[str, Any] = {"layers": 6, "batch": 2}
