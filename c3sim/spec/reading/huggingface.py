@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from c3sim.errors import InputError, InputErrors
@@ -237,7 +238,7 @@ def read_config(document: Document) -> Transformer:
     else:
         given = _Given({**family.defaults, **data})
         names = {**OF_ALL, **family.renamed}
-        made, errors = _made(given, family, names)
+        made, errors = _made(given, family, names, _name_of(given, place.file))
     if errors:
         raise InputErrors(
             InputError(e.message, e.path, place.file, document.place_of(where, e.path, place).line)
@@ -267,12 +268,19 @@ def _in_its_words(
     return InputError(message, path, error.file, line)
 
 
+def _name_of(given: _Given, file: str) -> str:
+    """What it was saved as, or the name of *file* or of its folder."""
+    path = Path(file)
+    said = str(given.get("_name_or_path", "")).rstrip("/").rpartition("/")[2]
+    return said or (path.stem if path.stem != "config" else path.parent.name) or "own model"
+
+
 def _made(
-    given: _Given, family: Family, names: Mapping[str, str]
+    given: _Given, family: Family, names: Mapping[str, str], name: str
 ) -> tuple[dict[str, Any], list[InputError]]:
     """Our fields, and mistakes by its own names."""
     errors = list(_not_modelled(given))
-    made: dict[str, Any] = {"schema": 1, "name": given.get("name", "own model")}
+    made: dict[str, Any] = {"schema": 1, "name": given.get("name", name)}
     made["source"] = given.get("source", "its config.json")
     made["description"] = given.get("description", "")
     try:
@@ -287,9 +295,9 @@ def _made(
         made |= family.made(given)
     except InputError as error:
         errors.append(error)
-    for ours, name in names.items():
+    for ours, its in names.items():
         try:
-            made.setdefault(ours, given[name])
+            made.setdefault(ours, given[its])
         except InputError as error:
             errors.append(error)
     said = given.get("hidden_activation", given.get("hidden_act"))

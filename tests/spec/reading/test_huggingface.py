@@ -256,6 +256,16 @@ def test_a_config_is_the_packaged_model(tmp_path: Path) -> None:
     assert found.model_dump(exclude=about) == own.model_dump(exclude=about)
 
 
+def test_a_config_has_the_name_of_its_model_its_file_or_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "Llama-X"
+    folder.mkdir()
+    assert load_model(config(folder)).name == "Llama-X"
+    assert load_model(config(folder, _name_or_path="meta/Llama-Y")).name == "Llama-Y"
+    other = (folder / "config.json").rename(folder / "llama-z.json")
+    other.write_text(json.dumps(LLAMA), encoding="utf-8")
+    assert load_model(other).name == "llama-z"
+
+
 def test_what_is_not_known_is_named(tmp_path: Path) -> None:
     """Fields that change no time are not, nor those that say no."""
     fields = {"frobnicate": 3, "rope_theta": 5e5, "use_frobs": False, "attention_dropout": 0.1}
