@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
 
 from c3sim.engine.flow import CapacityRule, DomainRule, Flow
-from c3sim.engine.sharing import LEFT_OVER, Demand, fill
+from c3sim.engine.sharing import LEFT_OVER, Demand, alone, fill
 
 SAME_INSTANT = 1e-12  # relative
 
@@ -210,13 +210,18 @@ class Progress:
 
     def _connected(self, flows: Iterable[Flow]) -> list[Flow]:
         """*flows* and those that share scarce capacities with them, in order of starts."""
-        found, places, scarce = {*flows}, set[int](), self._scarce
-        pending = [index for flow in flows for index, _ in flow.uses if index in scarce]
+        found, places, scarce, sharing = {*flows}, set[int](), self._scarce, self._sharing
+        pending = [
+            index
+            for flow in flows
+            for index, _ in flow.uses
+            if index in scarce and len(sharing[index]) > 1
+        ]
         while pending:
             index = pending.pop()
             if index not in places:
                 places.add(index)
-                for flow in self._sharing[index].keys() - found:
+                for flow in sharing[index].keys() - found:
                     found.add(flow)
                     pending += [place for place, _ in flow.uses if place in scarce]
         return sorted(found, key=in_order)
@@ -225,16 +230,25 @@ class Progress:
         """The rate of each of *flows*, and of those that share scarce capacities with them."""
         free, sharing, demands, scarce = [], [], [], self._scarce
         for flow in self._connected(flows) if scarce else flows:
-            cap, weight = flow.most, flow.weight
-            bound = [use for use in flow.uses if use[0] in scarce] if scarce else ()
-            if bound or not (0.0 <= cap < math.inf and 0.0 < weight < math.inf):
+            cap, weight, rate = flow.most, flow.weight, None
+            bound = [use for use in flow.uses if use[0] in scarce] if scarce else []
+            if 0.0 <= cap < math.inf and 0.0 < weight < math.inf:
+                rate = self._alone(flow, bound) if bound else cap
+            if rate is None:
                 sharing.append(flow)
                 demands.append(Demand(weight, cap, tuple(bound)))
             else:
-                free.append((flow, cap))
+                free.append((flow, rate))
         if sharing:
             free += zip(sharing, fill(self._given, demands), strict=True)
         return free
+
+    def _alone(self, flow: Flow, bound: Sequence[tuple[int, float]]) -> float | None:
+        """Rate of *flow*, *bound* by scarce capacities; None: it shares one of them."""
+        for index, _ in bound:
+            if len(self._sharing[index]) > 1:
+                return None
+        return alone(self._given, Demand(flow.weight, flow.most, tuple(bound)))
 
     def _go_on(
         self, rates: Iterable[tuple[Flow, float]], touched: Container[Flow], now: float

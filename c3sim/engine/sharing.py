@@ -110,6 +110,23 @@ def fill(capacities: Sequence[float], demands: Sequence[Demand]) -> list[float]:
     return rates
 
 
+def alone(capacities: Sequence[float], demand: Demand) -> float | None:
+    """The rate that :func:`fill` gives *demand*, of finite weight and cap, where nobody else is on
+    its capacities; None: ask that, which knows mistakes and two uses of one capacity.
+    """
+    weight, cap, uses = demand
+    level = math.inf
+    for c, amount in uses:
+        if not (amount < math.inf and capacities[c] >= 0.0):
+            return None
+        exhausted = capacities[c] / (amount * weight)
+        if exhausted < level:
+            level = exhausted
+    if len(uses) > 1 and len(dict(uses)) < len(uses):
+        return None
+    return cap if cap / weight <= level else min(weight * level, cap)
+
+
 def _scarce(capacities: Sequence[float], demands: Sequence[Demand]) -> set[int] | None:
     """Capacities that could be exhausted: of which all flows at their caps leave nothing. None: all
     could, or a flow has no cap, or a number is outside its range.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from c3sim.engine import oracle as sharing_oracle
-from c3sim.engine.sharing import Demand, solve
+from c3sim.engine.sharing import Demand, alone, fill, solve
 
 INF = math.inf
 REL = 1e-9  # the only tolerance, always relative
@@ -159,3 +159,21 @@ def in_another_order(system: System, random: Random) -> list[float]:
     ]
     found = dict(zip(flows, solve([capacities[c] for c in places], shuffled), strict=True))
     return [found[i] for i in range(len(demands))]
+
+
+@laws
+@given(systems())
+def test_a_flow_that_shares_nothing_has_the_rate_of_filling(system: System) -> None:
+    """To the last digit, whatever else is filled with it on other capacities."""
+    capacities, demands = system
+    for demand in demands:
+        if 0.0 < demand.cap < INF and demand.uses:
+            others = [each for each in demands if not dict(each.uses).keys() & dict(demand.uses)]
+            assert alone(capacities, demand) == fill(capacities, [demand, *others])[0]
+
+
+def test_a_flow_alone_leaves_mistakes_and_two_uses_of_one_capacity_to_filling() -> None:
+    twice = Demand(1.0, 9.0, ((0, 1.0), (0, 1.0)))
+    assert alone([8.0], twice) is None
+    assert fill([8.0], [twice]) == [4.0]
+    assert alone([-1.0], Demand(1.0, 9.0, ((0, 1.0),))) is None
