@@ -56,8 +56,11 @@ class NoFlows:
 class Clock(simpy.Environment):
     """A `simpy.Environment` with flows."""
 
+    now: float = 0.0  # a number, where SimPy has a property: it is asked for at each step
+
     def __init__(self, initial_time: float = 0.0):
         super().__init__(initial_time)
+        self.now = initial_time
         self.flows: FlowSource = NoFlows()
 
     def attach(self, flows: FlowSource) -> None:
@@ -78,7 +81,7 @@ class Clock(simpy.Environment):
         if delay < 0:
             raise ValueError(f"negative delay {delay}")
         queue: list[Any] = self._queue  # of events, or functions
-        heappush(queue, (self._now + delay, NORMAL, next(self._eid), then))
+        heappush(queue, (self.now + delay, NORMAL, next(self._eid), then))
 
     def peek(self) -> float:
         """Time [s] of the next event: now, if rates have to be solved."""
@@ -91,15 +94,17 @@ class Clock(simpy.Environment):
         """
         queue, flows = self._queue, self.flows
         scheduled = queue[0][0] if queue else math.inf
-        instant_is_over = flows.changed and scheduled > self._now and flows.due > self._now
+        instant_is_over = flows.changed and scheduled > self.now and flows.due > self.now
         if instant_is_over:
             flows.solve()
             scheduled = queue[0][0] if queue else math.inf  # rules of states may schedule more
         if flows.due < scheduled:
-            self._now = flows.due
+            self.now = self._now = flows.due
             flows.end()
         elif queue and not isinstance(queue[0][3], Event):
-            self._now, _, _, then = heappop(queue)
+            self.now, _, _, then = heappop(queue)
+            self._now = self.now
             then()
         elif queue or not instant_is_over:
+            self.now = scheduled if queue else self._now
             super().step()

@@ -134,6 +134,7 @@ class Follower:
     ):
         self.clock, self.response, self.now, self.again = clock, response, now, again
         self.memory, self.turn = memory, list[Call]()
+        self._least = clock.minimum / clock.maximum
         self._settled, self._drawn = now(), 0.0
         self._passed, self._due = 0.0, -1.0
 
@@ -145,7 +146,7 @@ class Follower:
     ) -> float:
         """The clock factor from now on; *power*, *within*: as of a governor that acts at once."""
         within = within or partial(clock_factor, drawn=power)
-        clock, least, now = self.clock, self.clock.minimum / self.clock.maximum, self.now()
+        clock, least, now = self.clock, self._least, self.now()
         if self.memory is None:
             at_limit = within(clock.power_limit, least)
             watts = power(at_limit)
@@ -156,11 +157,11 @@ class Follower:
         self._settled = now
         if abs(self.memory.factor - self._passed) >= 0.75 * GRAIN or self.memory.factor == 1.0:
             self._passed = min(1.0, GRAIN * round(self.memory.factor / GRAIN))
-        factor = self._passed
-        peak = self.response.peak * clock.power_limit
-        if power(factor) > peak:
-            factor = within(peak, least)
+        factor, peak = self._passed, self.response.peak * clock.power_limit
         self._drawn = power(factor)
+        if self._drawn > peak:
+            factor = within(peak, least)
+            self._drawn = power(factor)
         if self._drawn > clock.idle_power and not self._stays(least):
             self._ask_again(now)
         self.turn.append(Call(now, power, within, self._passed, self._due, self.memory))
