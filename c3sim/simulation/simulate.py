@@ -136,9 +136,7 @@ def _limited(node: Node, share: float) -> Node:
     """*node* with *share* of its power limit."""
     if share == 1.0:
         return node
-    clock = node.gpu.clock
-    limited = clock.changed(power_limit=share * clock.power_limit)
-    return node.changed(gpu__clock=limited)
+    return node.changed(gpu__clock__power_limit=share * node.gpu.clock.power_limit)
 
 
 def first_turn(node: Node, workload: Workload) -> Run:

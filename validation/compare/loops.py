@@ -59,8 +59,7 @@ def has_figures(record: Record) -> bool:
 
 def predicted_loop(node: Node, workload: Workload) -> Loop:
     """The steady state of *workload*, which has one task, in a loop on *node*."""
-    gpu = node.gpu
-    looped = node.changed(gpu=gpu.changed(clock__power_window=0.0))
+    looped = node.changed(gpu__clock__power_window=0.0)
     few, many = (run_once(looped, _repeated(workload, turns)) for turns in (FEW, MANY))
     time = many.end - few.end
     spent = {name: joules - few.account.get(name, 0.0) for name, joules in many.account.items()}

@@ -94,8 +94,8 @@ def variants(node: Node, op: str) -> tuple[Variant, ...]:
 def with_variants(workload: Workload, chosen: Mapping[str, Variant]) -> Workload:
     """*workload*, on DMA engines already, with these variants; prelaunch is the host's."""
     changes = {name: {"variant": v.program, "engines": v.engines} for name, v in chosen.items()}
-    host = workload.host.changed(prelaunched=any(v.prelaunched for v in chosen.values()))
-    return with_tasks(workload, changes).changed(host=host)
+    prelaunched = any(v.prelaunched for v in chosen.values())
+    return with_tasks(workload, changes).changed(host__prelaunched=prelaunched)
 
 
 def recommended_variants(workload: Workload, node: Node) -> RecommendedVariants:

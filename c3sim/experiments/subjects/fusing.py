@@ -205,7 +205,7 @@ def skew(node: Node, one: Configuration, how: Conditions) -> Row:
     )
     gpu = node.gpu
     apart = gpu.variation.speed if gpu.variation is not None else 0.0
-    slower = node.changed(gpu=gpu.changed(clock__maximum=gpu.clock.maximum * (1.0 - apart)))
+    slower = node.changed(gpu__clock__maximum=gpu.clock.maximum * (1.0 - apart))
     behind = end_of(slower, fused(slower, one, how))
 
     def over(one: float, other: float) -> float:

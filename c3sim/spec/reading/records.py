@@ -80,7 +80,8 @@ def _with_observed(record: Record) -> Record:
     own for what an all-gather gives: out of place.
     """
     if FRAMEWORKS in record.source and record.workload.host.loop is not None:
-        return _with_tasks(record, _out_of_place(record, copied=True, engines=False))
+        tasks = _out_of_place(record, copied=True, engines=False)
+        return record.changed(workload__tasks=tasks)
     if not record.command.startswith("probe ranks"):
         return record
     workload = record.workload
@@ -91,7 +92,7 @@ def _with_observed(record: Record) -> Record:
     for name, task in tasks.items():
         if isinstance(task, Hold):
             tasks[name] = task.changed(waves=1)
-    return _with_tasks(record, tasks, host=host)
+    return record.changed(workload__tasks=tasks, workload__host=host)
 
 
 def _out_of_place(record: Record, *, copied: bool, engines: bool) -> dict[str, Task]:
@@ -106,11 +107,6 @@ def _out_of_place(record: Record, *, copied: bool, engines: bool) -> dict[str, T
     }
 
 
-def _with_tasks(record: Record, tasks: Mapping[str, Task], **of_workload: Any) -> Record:
-    workload = record.workload.changed(tasks=tasks, **of_workload)
-    return record.changed(workload=workload)
-
-
 def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
     """Records of the probe that do not say what operands held are from before it could tell: its
     operands were numbers of few bits. (``probe ranks`` says nothing of random data.)
@@ -122,7 +118,7 @@ def _with_data_of_probe(record: Record, data: Mapping[str, Any]) -> Record:
         task = tasks[name]
         if isinstance(task, Gemm) and "data" not in written:
             tasks[name] = task.changed(data="pattern")
-    return _with_tasks(record, tasks)
+    return record.changed(workload__tasks=tasks)
 
 
 def _not_json(error: Exception, line: str) -> str:
