@@ -110,7 +110,9 @@ def test_an_explanation_splits_wall_exposed_and_classes_by_cause(cli, tmp_path):
         total = part["unshared_s"] + sum(part["causes_s"].values())
         assert total == pytest.approx(part["time_s"]), name
     assert parts["wall"]["time_s"] == run["wall_s"]
-    assert parts["exposed"]["time_s"] == run["exposed_s"]
+    # less the gaps of computing alone, which an explanation runs with another clock: end less busy
+    # is the same time, rounded elsewhere
+    assert parts["exposed"]["time_s"] == pytest.approx(run["exposed_s"], rel=1e-12)
     assert parts["gemm"]["time_s"] == run["classes"]["gemm"]["busy_s"]
     # GEMMs and all-gathers share compute units: without that GEMMs are quicker
     assert parts["gemm"]["removal_s"]["compute_units"] > 0
