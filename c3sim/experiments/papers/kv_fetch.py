@@ -64,25 +64,34 @@ def reduce(asked: Asked, cases: Sequence[ServingCase], rows: list[Row]) -> Mappi
         "copies": [cost(size) for size in sorted(sizes)],
         "claims": [serving.best_beside(rows, claim) for claim in published.get("claims", ())],
         "published": published,
+        "left_out": sorted({each for case in cases for each in _left_out(case)}),
     }
 
 
+def _left_out(case: ServingCase) -> list[str]:
+    """What of the model is not counted."""
+    return [f"{case.model.name}: {each}" for each in case.model.left_out]
+
+
 def tables(found: StudyResult) -> list[Table | str]:
-    source = found.published.get("copy_source")
-    note = f"reported: {' '.join(source.split())}" if source else ""
-    columns = ["bytes size as block", "per_copy_s.* us", "reported_s.* us as reported *"]
-    parts: list[Table | str] = [
-        Table("one copy from host memory, in a row of many", found.copies, columns, note)
-    ]
     case = CASE if len({row.load for row in found.rows}) > 1 else [c for c in CASE if c != "load"]
+    notes = "\n".join(f"note: {note}" for note in found.left_out)
+    parts: list[Table | str] = []
     for one in (True, False):
         rows = [row for row in found.rows if (row.requests == 1) == one]
         for title, of in _by_arrivals(rows).items():
-            parts += [
-                Table(f"{title} on {found.node}: {what}", of, [*case, *columns])
-                for what, columns in (OF_ONE if one else OF_MANY).items()
-            ]
-    return [*parts, "\n".join([*map(_reached, found.claims), *_why(found)])]
+            for what, columns in (OF_ONE if one else OF_MANY).items():
+                own = notes if not parts else ""
+                parts.append(Table(f"{title} on {found.node}: {what}", of, [*case, *columns], own))
+    return [*parts, _copies(found), "\n".join([*map(_reached, found.claims), *_why(found)])]
+
+
+def _copies(found: StudyResult) -> Table:
+    """Costs of one copy beside the reported ones."""
+    source = found.published.get("copy_source")
+    note = f"reported: {' '.join(source.split())}" if source else ""
+    columns = ["bytes size as block", "per_copy_s.* us", "reported_s.* us as reported *"]
+    return Table("one copy from host memory, in a row of many", found.copies, columns, note)
 
 
 def _by_arrivals(rows: Sequence[Row]) -> dict[str, list[Row]]:

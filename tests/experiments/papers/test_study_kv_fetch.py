@@ -102,6 +102,19 @@ def test_every_table_fits_a_terminal_and_has_every_method(result: StudyResult, c
         assert set(METHODS) <= {*head.split()}
 
 
+def test_what_of_a_model_is_not_counted_is_said_at_the_first_table(result: StudyResult) -> None:
+    """Gemma 2 caps its scores and logits; the models of the packaged study leave nothing out."""
+    assert result.left_out == []
+    study = load_study("kv-fetch").changed(axes={})
+    one = study.changed(scenarios=(Scenario(name="g", set={"serving.model": "gemma-2-9b"}),))
+    settings = {"serving.requests": 1, "serving.output_tokens": 1, "serving.prompt_tokens": 64}
+    found = run_study(one, Options(settings=settings))
+    first, *others = kv_fetch.tables(found)
+    assert found.left_out and all(f"note: {each}" in first.note for each in found.left_out)
+    assert {each.split(":")[0] for each in found.left_out} == {"gemma-2-9b"}
+    assert not any("note: gemma" in str(getattr(each, "note", each)) for each in others)
+
+
 def test_settings_are_axes() -> None:
     study = load_study("kv-fetch")
     axes = with_settings(
