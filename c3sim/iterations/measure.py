@@ -7,7 +7,7 @@ from c3sim.evaluation.losses import overlap
 from c3sim.evaluation.strategies.rewrites import staying_note
 from c3sim.evaluation.trust import nearest
 from c3sim.iterations.build import Plan
-from c3sim.iterations.measured import InTurns, Measured
+from c3sim.iterations.measured import InTurns, Measured, work_of
 from c3sim.iterations.memory import memory_bytes
 from c3sim.iterations.result import IterationResult, StepTimes
 from c3sim.iterations.runs import Numbers, Runs
@@ -30,7 +30,7 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
     shared = overlap(serial, wall, max(serial) or wall)
     energy, stages = _energy(node, numbers), _stages(measured)
     memory = max((stage.memory_bytes for stage in stages), default=0.0) or memory_bytes(planned)
-    total = sum(energy.values())
+    total, (flop, peak) = sum(energy.values()), work_of(planned)
     return IterationResult(
         workload=iteration.name,
         node=node.name,
@@ -52,7 +52,7 @@ def result_of(measured: Measured | InTurns, strategy: str) -> IterationResult:
         communication_s=serial[1],
         parts=numbers.parts,
         tokens_per_s=iteration.batch * iteration.length * planned.replicas / wall,
-        mfu=_model_flops_used(planned, wall),
+        mfu=flop / (wall * peak),
         memory_bytes=memory,
         fits=memory <= node.gpu.hbm.capacity,
         host_s=numbers.host,
@@ -117,19 +117,6 @@ def _groups(planned: Plan, numbers: Numbers) -> dict[str, ClassTime]:
         for stream, busy in numbers.group_busy.items()
         if busy
     }
-
-
-def _model_flops_used(planned: Plan, wall: float) -> float:
-    """FLOP of the model on a GPU by what its matrix units do in *wall* s at the full clock."""
-    gpu = planned.node.gpu
-    per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
-    peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
-    units = planned.units()
-    flops = units.flops
-    if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
-        layer = units.layer.flops
-        flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
-    return flops * planned.micro_batches * planned.iteration.halves / (wall * peak)
 
 
 def _tasks(node: Node, runs: Runs) -> dict[str, TaskResult]:

@@ -51,6 +51,7 @@ FURTHER, OF_BUCKETS = 1, 2
 #: Part of the host's time for a layer that the wall time follows where all layers wait for it: the
 #: optimizer's calls for it are hidden behind the last exchange.
 NEARLY = 0.95
+TWICE = 2.0
 #: What is known of runs on a node with other rates, by piece and layers.
 Known = Mapping[tuple[Piece, int], Like]
 
@@ -147,26 +148,37 @@ def measure(
     few, more = layers_to_run(planned)
     if all_layers or layers <= few + more:
         few = more = layers
+    built: dict[bool, Any] = {False: {}, True: {}}  # pieces, the host in the loop or not
 
-    def runs(few: int, more: int, *, eager: bool, **other: Any) -> Measured:
-        given: dict[str, Any] = {"planned": planned, "change": change, "few": few, "more": more}
-        pieces = RunsOfPieces(**given, eager=eager, **{**how, **other})
-        check_on_node(pieces.piece(WHOLE, more)[0].workload, node)
-        high = low = pieces(WHOLE, more)
-        if few != more:
-            low = replace(pieces, trace=False)(WHOLE, few)
-        return Measured(planned=planned, few=few, more=more, low=low, high=high, host_bound=eager)
+    def runs(few: int, more: int, *, eager: bool, **other: Any) -> RunsOfPieces:
+        given: Any = {**how, **other, "few": few, "more": more, "_pieces": built[eager]}
+        return RunsOfPieces(planned=planned, change=change, eager=eager, **given)
 
-    # the whole alone says whether the host is in the loop
-    if not called or not runs(few, more, eager=False, sides="none", trace=False).waits_for_host:
-        return runs(few, more, eager=False)
-    measured = runs(few, more, eager=True)
+    # else the whole alone says whether the host is in the loop
+    surely = not called or runs(few, more, eager=False).outlast_host
+    whole = {"sides": "none", "trace": False}
+    if surely or not runs(few, more, eager=False, **whole).of_layers().waits_for_host:
+        return runs(few, more, eager=False).of_layers()
+    measured = runs(few, more, eager=True).of_layers()
     while measured.waits_for_host and measured.bound_by_ends and more < layers:
         few, more = more, more + 2 * (more - few)  # whole turns of kinds of layers apart
         if more >= layers:
             few = more = layers
-        measured = runs(few, more, eager=True)
+        measured = runs(few, more, eager=True).of_layers()
     return measured
+
+
+def work_of(planned: Plan) -> tuple[float, float]:
+    """FLOP of the model on a GPU, and FLOP/s of its matrix units at the full clock."""
+    gpu = planned.node.gpu
+    per_cycle = gpu.compute_units.flops_per_cycle[planned.operators.dtype]
+    peak = per_cycle * gpu.compute_unit_count * gpu.clock.maximum
+    units = planned.units()
+    flops = units.flops
+    if planned.stages > 1:  # each has its layers; what begins and ends the model one stage each
+        layer = units.layer.flops
+        flops = (flops + (planned.layers - units.layers) * layer) / planned.stages
+    return flops * planned.micro_batches * planned.iteration.halves, peak
 
 
 def layers_to_run(planned: Plan) -> tuple[int, int]:
@@ -292,6 +304,27 @@ class RunsOfPieces:
             workload = self.change(launched(built.workload, eager=self.eager))
             self._pieces[piece, layers] = built, workload
         return self._pieces[piece, layers]
+
+    def of_layers(self) -> Measured:
+        """Those of all pieces in one. Raises InputErrors where they cannot run on the node."""
+        few, more = self.few, self.more
+        check_on_node(self.piece(WHOLE, more)[0].workload, self.planned.node)
+        high = low = self(WHOLE, more)
+        if few != more:
+            low = replace(self, trace=False)(WHOLE, few)
+        given: dict[str, Any] = {"planned": self.planned, "host_bound": self.eager}
+        return Measured(**given, few=few, more=more, low=low, high=high)
+
+    @property
+    def outlast_host(self) -> bool:
+        """True if all layers would take longer than the host's launches even at TWICE what the
+        matrix units can do, so that no run has to say so.
+        """
+        low, high = (self.piece(WHOLE, of)[0].host for of in (self.few, self.more))
+        layers, further = self.planned.own_layers - self.more, self.more - self.few
+        host = high + (layers * (high - low) / further if further else 0.0)
+        flop, peak = work_of(self.planned)
+        return host * TWICE < flop / peak
 
     @property
     def _called(self) -> bool:

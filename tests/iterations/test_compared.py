@@ -6,13 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic, sleep
+from typing import Any
 
 import pytest
 from signals import hear_interrupts
 
 import c3sim
+from c3sim.api import prepare
+from c3sim.iterations.described import asked
+from c3sim.simulation.later import side_by_side
 from c3sim.simulation.runs import forget
+from c3sim.spec.iteration import Described
 
 MAIN = "from c3sim.cli import main; main()"
 STRATEGIES = ("sp", "as_written", "rp:32", "conccl", "auto")
@@ -77,3 +83,28 @@ def test_ctrl_c_ends_all_copies_at_once_with_one_line(
     while left := [child for child in begun if os.path.exists(f"/proc/{child}")]:
         assert monotonic() < end, f"{left} of {begun} go on"
         sleep(0.05)  # what tracks their semaphores ends behind the command
+
+
+def test_a_step_that_outlasts_its_host_asks_for_all_runs_at_once() -> None:
+    """Two numbers of layers, each whole and both sides: none has to say whether the host is in the
+    loop. One GPU with little to do is asked first.
+    """
+
+    def batches(name: str, **changes: object) -> list[int]:
+        forget()
+        workload, node = prepare(name, "mi300x-8", changes)
+        assert isinstance(workload, Described)
+        found: list[int] = []
+
+        def each(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
+            found.append(len(items))
+            return map(function, items)
+
+        with side_by_side(each):
+            ask = asked(workload, node, "as_written")
+            found.append(0)
+            ask()
+        return found
+
+    assert batches("llama3-8b-training") == [0, 6]
+    assert batches("llama3-8b-training", tokens=16, batch=1)[0] > 0
