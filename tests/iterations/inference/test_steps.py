@@ -6,7 +6,16 @@ import pytest
 
 import c3sim
 from c3sim.iterations.inference.kv import Fetch, pairs_seen, workload_of
-from c3sim.iterations.inference.steps import Batch, Grid, Seen, Steps, layer_tasks, slowdown, snap
+from c3sim.iterations.inference.steps import (
+    Batch,
+    Grid,
+    Seen,
+    Steps,
+    active_experts,
+    layer_tasks,
+    slowdown,
+    snap,
+)
 from c3sim.iterations.units import token_flops
 from c3sim.simulation.runs import run_once
 from c3sim.spec.reading.library import names
@@ -175,6 +184,30 @@ def test_a_step_of_serving_is_the_iteration_without_its_small_kernels(sequences)
     step = steps_of("deepseek-v3", 8, precision="fp8").alone(batch)
     rest = found.wall_s - sum(found.parts[name] for name in small)
     assert step == pytest.approx(rest, rel=0.05)
+
+
+@pytest.mark.parametrize("node", ["h200-8", "mi300x-8", "gb200-72"])
+@pytest.mark.parametrize("name", ["deepseek-v2-lite", "gpt-oss-20b", "qwen1.5-moe", "llama-3-8b"])
+def test_a_step_reads_its_weights_and_history(node, name):
+    """No step is quicker than memory gives what it reads: weights of attention and of experts that
+    are reached, in layers with experts those of all tokens beside, and what is kept of all tokens.
+    """
+    model = load_model(name)
+    one = load_hardware(node).node.changed(gpus=1)
+    steps = Steps(one, model, 0.5)
+    for sequences in (1, 64):
+        history = 2048 * sequences
+        windows = {model.kind_of(index).window for index in range(model.layers)} - {None}
+        within = {window: Seen(history=window * sequences) for window in windows}
+        batch = Batch(sequences=sequences, history=history, heads=sequences, within=within)
+        read = 0.0
+        for count, layers in steps._layers:
+            own = layers.model
+            reached = active_experts(own, sequences) if own.experts > 1 else 1
+            weights = own.shared_weights + reached * own.network_weights
+            kept = batch.seen(layers.window).history * own.kv_numbers
+            read += count * (weights + kept) * own.element
+        assert steps.alone(batch) > read / one.gpu.hbm.bandwidth
 
 
 @pytest.mark.parametrize("name", [name for name in names("model") if name not in ENCODERS])
