@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from cli_case import COMMAND, files
+from signals import with_signals
 
 HEAVY = {
     "pydantic",
@@ -73,7 +74,7 @@ main()
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@with_signals
 def test_an_interrupt_is_one_line_and_leaves_nothing(empty):
     command = [
         sys.executable,

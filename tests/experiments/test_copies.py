@@ -14,8 +14,10 @@ from c3sim.experiments import copying
 from c3sim.experiments.copying import copies, cores
 from c3sim.experiments.jobs import Workers, of_each
 
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+
+@on_linux
 def test_copies_know_what_this_process_knows_and_answer_in_order():
     known = {"here": os.getpid()}
 
@@ -31,7 +33,7 @@ def test_copies_know_what_this_process_knows_and_answer_in_order():
     assert next(iter(copies(1)(work, range(2)))) == (0, os.getpid(), False)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@on_linux
 def test_cores_are_counted_as_joblib_counts_them(monkeypatch):
     from joblib import cpu_count
 
@@ -47,7 +49,7 @@ def test_cores_are_counted_as_joblib_counts_them(monkeypatch):
         os.sched_setaffinity(0, allowed)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@on_linux
 @pytest.mark.parametrize(
     ("files", "count"),
     [
@@ -67,7 +69,7 @@ def test_a_control_group_gives_so_many_cores(monkeypatch, tmp_path, files, count
     assert cores() == count
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@on_linux
 def test_a_mistake_in_a_copy_is_raised_here():
     def work(number: int) -> int:
         raise InputError(f"item {number}", "tasks.a", "mine.yaml", 3)
@@ -84,7 +86,7 @@ def failing(parent: int, number: int) -> int:
     return number // (number - 2)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@on_linux
 @pytest.mark.parametrize("copied", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("items", "said"),
@@ -99,7 +101,7 @@ def test_a_process_that_fails_is_told_in_one_line(items, said, copied):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies are of Linux")
+@on_linux
 def test_batches_of_copies_come_in_the_order_of_items():
     said = []
     found = of_each(str, range(9), Workers(jobs=2, copied=True), lambda *told: said.append(told))

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from signals import hear_interrupts
+from signals import hear_interrupts, with_signals
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
@@ -182,7 +182,7 @@ def killed(folder, how, jobs):
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@with_signals
 @pytest.mark.parametrize("jobs", ["2"])
 def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
     """kill -9 in the middle; going on runs exactly the points that no part holds, and gives the
@@ -205,7 +205,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing(tmp_path, jobs):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@with_signals
 @pytest.mark.parametrize("jobs", ["2"])
 def test_ctrl_c_is_one_line_and_can_be_gone_on_from(tmp_path, jobs):
     write(tmp_path, LONG)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from signals import hear_interrupts
+from signals import hear_interrupts, with_signals
 from sweep_case import STUDY, write
 
 from c3sim.errors import InputError
@@ -149,7 +149,7 @@ time.sleep(100)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@with_signals
 def test_a_worker_does_not_outlive_who_started_it():
     """The worker holds the pipe that the test reads: its end is the end of the worker."""
     parent = subprocess.Popen(
@@ -178,7 +178,7 @@ next(done), next(done)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@with_signals
 def test_killing_the_parent_ends_a_busy_and_an_idle_worker():
     """Both of them hold the pipe that is read here: its end is the end of the last."""
     parent = subprocess.Popen(
@@ -195,7 +195,7 @@ def test_killing_the_parent_ends_a_busy_and_an_idle_worker():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@with_signals
 @pytest.mark.parametrize("after", [0, 0.02])
 def test_ctrl_c_while_workers_start_is_the_parents_alone(after):
     """The first line comes before processes are started, which takes some 50 ms; no worker says a

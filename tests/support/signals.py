@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
+
+import pytest
+
+with_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 
 def hear_interrupts() -> None:
