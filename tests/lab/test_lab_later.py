@@ -113,10 +113,7 @@ def test_places_that_a_hand_leaves_behind_do_not_queue_up(browser: Page, link: s
 
 def test_a_trace_is_opened_from_the_page(browser: Page, start, link: str, tmp_path):
     """It needs a machine; then it is written beside, as on the command line, and shown."""
-    made = MadeTrace()
-    for number in range(8):
-        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
-    (tmp_path / "made.json").write_text(made.text(), encoding="utf-8")
+    (tmp_path / "made.json").write_text(MadeTrace.short().text(), encoding="utf-8")
     browser.visit(link, again=True)
     browser.wait_for(WALL, PATIENT)
     write(browser, "[placeholder='my.yaml, or a trace']", str(tmp_path / "made.json"))

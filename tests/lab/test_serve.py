@@ -48,10 +48,7 @@ def test_a_port_that_is_taken_is_said_and_another_one_found():
 
 def test_a_trace_becomes_a_workload_beside_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = MadeTrace()
-    for number in range(8):
-        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
-    Path("made.json").write_text(made.text(), encoding="utf-8")
+    Path("made.json").write_text(MadeTrace.short().text(), encoding="utf-8")
     Path("workload.json").write_text('{"schema": 1, "name": "w"}', encoding="utf-8")
     assert is_trace("made.json") and not is_trace("workload.json") and not is_trace("c3-pair")
     with pytest.raises(InputError, match="--node"):

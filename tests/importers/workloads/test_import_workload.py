@@ -73,9 +73,7 @@ def test_one_rank_alone_is_replayed_and_said_to_be_one(tmp_path):
 def test_perfetto_shows_the_original_beside_its_replay(tmp_path):
     """Per stream a track of the trace above one of the replay, in the first group, from the same
     begin: the seventh kernel comes 300 us later in both."""
-    made = MadeTrace()
-    for number in range(8):
-        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
+    made = MadeTrace.short()
     source, trace = tmp_path / "made.json", tmp_path / "both.pftrace"
     source.write_text(made.text())
     done = command(source, "--trace", trace)
