@@ -3,12 +3,12 @@ lines, however many tasks there are.
 """
 
 import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from cli_case import FEW_OPEN
 from kineto_case import MadeTrace
+from places import ROOT
 
 import c3sim
 from c3sim.api import PackagedIteration
@@ -134,7 +134,7 @@ def test_settings_may_be_a_file(tmp_path):
 
 
 def test_the_examples_of_the_page_run(capsys, tmp_path, monkeypatch):
-    page = Path(__file__).parent.parent / "docs" / "api.md"
+    page = ROOT / "docs" / "api.md"
     examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -185,10 +185,7 @@ def test_the_other_questions_from_python(tmp_path, few_draws):
     assert str(verdict).startswith("Verdict: pass; ")
     judged = verdict.to_frame()
     assert {name for name, _ in judged.index} == {"babelstream"}
-    made = MadeTrace()
-    for number in range(8):
-        made.kernel("a", 5000 + 50 * number, 46, called=10 * number)
-    (tmp_path / "made.json").write_text(made.text(), encoding="utf-8")
+    (tmp_path / "made.json").write_text(MadeTrace.short().text(), encoding="utf-8")
     found = c3sim.import_trace(tmp_path / "made.json", node="h200-2")
     assert c3sim.run(found.workload, node="h200-2").wall_s == pytest.approx(
         1e-6 * found.replay.wall, rel=0.05

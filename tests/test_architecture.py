@@ -16,7 +16,8 @@ from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from places import ROOT
+
 PACKAGE = ROOT / "c3sim"
 LONGEST = 500  # lines of a file, where the idea needs them
 LONGEST_FUNCTION = 40  # lines, without its docstring

@@ -15,12 +15,13 @@ import pytest
 import yaml
 from cli_case import invoke
 from click.testing import Result
+from places import ROOT
 
 from c3sim.spec.reading.library import find
 
 pytestmark = pytest.mark.turns(5)
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "calibration-in-ci"
+EXAMPLE = ROOT / "examples" / "calibration-in-ci"
 WORKFLOW = Path(".github") / "workflows" / "calibration.yml"
 #: ${{ inputs.node || 'my-node.yaml' }}: the default, as on a push
 INPUT = re.compile(r"\$\{\{ inputs\.(\w+) \|\| '([^']*)' \}\}")

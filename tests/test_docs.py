@@ -4,11 +4,10 @@ numbered. CI builds the site with warnings as errors.
 
 import re
 import runpy
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 WITH_LINKS = [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]

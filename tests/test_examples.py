@@ -6,12 +6,12 @@ When a model changes on purpose: ``python tools/example_outputs.py``, and read t
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from places import ROOT
 from programs import run_script
 
-FOLDER = Path(__file__).parent.parent / "examples"
+FOLDER = ROOT / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
 
 

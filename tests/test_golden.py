@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-TOOLS = Path(__file__).parent.parent / "tools"
+TOOLS = ROOT / "tools"
 sys.path.insert(0, str(TOOLS))
 
 import golden  # noqa: E402

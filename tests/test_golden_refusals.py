@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from places import ROOT
 from refusals import FILE, difference, lost, read, take_in
-
-ROOT = Path(__file__).parent.parent
 
 #: Of its tests one hears two texts, four hear one, one hears none, in either of two processes.
 TESTS = """

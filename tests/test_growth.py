@@ -17,6 +17,7 @@ import pytest
 import yaml
 from iteration_case import result
 from kineto_case import MadeTrace
+from places import ROOT
 from steps import steps
 
 import c3sim
@@ -32,7 +33,6 @@ from c3sim.spec.reading.records import load_records
 
 MOST = 1.1  # exponent
 CASES = yaml.safe_load(Path(__file__).with_name("growth.yaml").read_text(encoding="utf-8"))
-ROOT = Path(__file__).parent.parent
 TEACHING = load_node("teaching-4")
 Work = Callable[[], Any]
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from places import ROOT
 
 from c3sim.validation.compare.bounds import load_bounds
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def _tool() -> ModuleType:

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 SETUP = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")

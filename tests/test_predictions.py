@@ -4,10 +4,10 @@ measured.
 
 import json
 import runpy
-from pathlib import Path
 from statistics import fmean
 
 import pytest
+from places import ROOT
 
 from c3sim.simulation.runs import run_once
 from c3sim.spec.reading.loading import load_node
@@ -20,7 +20,7 @@ from c3sim.validation.frameworks.records import lines, plan_of
 pytestmark = [pytest.mark.slow, pytest.mark.turns(5)]
 
 Cases = dict[tuple[str, str], dict[str, Record]]
-FOLDER = Path(__file__).parent.parent / "docs" / "predictions"
+FOLDER = ROOT / "docs" / "predictions"
 
 
 def test_every_c3_run_on_two_h200_was_predicted():

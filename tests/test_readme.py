@@ -4,12 +4,11 @@ commands that run.
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from cli_case import invoke
+from places import ROOT
 
-ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 SHELL = [block.strip() for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)]
 CODE_FOLDERS = ("c3sim", "validation", "tools", "benchmarks", "examples", "tests")

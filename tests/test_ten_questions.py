@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from cli_case import invoke
+from places import ROOT
 
 from c3sim.cli import consent
 
-ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "ten-questions.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"^## \d+\. .*\n", PAGE, flags=re.MULTILINE)[1:]
 JOB = ROOT / "tests" / "importers" / "data" / "fsdp_forward_h200x2"

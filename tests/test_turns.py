@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 import turns
 import yaml
+from places import ROOT
 from turns import LONG, MARKED, waits, why_left_out
-
-ROOT = Path(__file__).parent.parent
 
 
 class Item:

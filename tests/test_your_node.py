@@ -1,14 +1,14 @@
 """The node of docs/your-node.md: it runs, says only what differs, and is as far off as it says."""
 
 import re
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import c3sim
 from c3sim.spec.reading.loading import load_hardware, load_node
 
-PAGE = Path(__file__).parent.parent / "docs" / "your-node.md"
+PAGE = ROOT / "docs" / "your-node.md"
 MEASURED = 0.72277e-3  # s; bf16 GEMM of 8192 on MI355X, HipKittens analysis/bf16_gemm @f09e9685
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
+from places import ROOT
 
 import c3sim
 from c3sim.evaluation.effort import Effort
 from c3sim.experiments import ahead
 from c3sim.experiments.ahead import Ahead, AheadOfEach
 
-STUDIES = Path(__file__).parents[2] / "workloads" / "studies"
+STUDIES = ROOT / "workloads" / "studies"
 
 
 class Work:

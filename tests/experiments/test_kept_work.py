@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 
 from c3sim.experiments import kept
 from c3sim.experiments.jobs import Workers, of_each
@@ -126,7 +127,7 @@ def test_a_process_that_works_for_another_writes_as_it_goes(
 
 def test_a_validation_goes_on() -> None:
     """Of thirty records a batch of twenty-five is done when Ctrl-C comes."""
-    file = Path(__file__).parents[2] / "validation/data/h200/power-run1.jsonl"
+    file = ROOT / "validation/data/h200/power-run1.jsonl"
     records = (load_records(file) * 30)[:30]
     nodes = {record.node: load_node(record.node) for record in records}
     heard: list[int] = []

@@ -1,10 +1,10 @@
 """docs/sweeps.md shows files that load, commands that exist, pictures that are there."""
 
 import re
-from pathlib import Path
 
 import pytest
 import typer
+from places import ROOT
 from sweep_case import write
 
 from c3sim.cli.app import app
@@ -14,7 +14,6 @@ from c3sim.spec.reading.loading import open_study
 
 pytestmark = pytest.mark.turns(5)
 
-ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
 STUDY, SEARCH = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 

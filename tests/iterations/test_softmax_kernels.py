@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import c3sim
 from c3sim.iterations.operators import OperatorSet
@@ -17,7 +17,7 @@ from c3sim.spec.workload import Workload
 NODE = load_hardware("h200-1").node
 ON = OperatorSet.on(NODE.gpu, "bf16")
 UNITS = NODE.gpu.compute_units
-MEASURED = Path(__file__).parents[2] / "validation/data/kernels/h200-softmax.csv"
+MEASURED = ROOT / "validation/data/kernels/h200-softmax.csv"
 
 
 def kernel(rows: int, width: int, element: float, *, backward: bool = False) -> Kernel:

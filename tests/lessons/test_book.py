@@ -2,9 +2,9 @@
 
 import re
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from places import ROOT
+
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "tools"))
 

@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from programs import run_script
 
 import c3sim
 from c3sim.lab.choice import LESSONS as IN_LAB
 from c3sim.lab.runs import look_at
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "lessons"
 sys.path.insert(0, str(FOLDER))
 

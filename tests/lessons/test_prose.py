@@ -7,13 +7,12 @@ in with the digits that the prose has, so a model that moves is seen here.
 import re
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import c3sim
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "lessons"
 sys.path.insert(0, str(FOLDER))
 

@@ -1,13 +1,13 @@
 """Slides are built from what the lessons say and draw."""
 
 import runpy
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 pytestmark = pytest.mark.turns(5)
 
-TOOL = Path(__file__).parents[2] / "tools" / "slides.py"
+TOOL = ROOT / "tools" / "slides.py"
 SLIDES = runpy.run_path(str(TOOL))
 LESSONS = SLIDES["lessons"]()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 from made_workload import workload_of
+from places import ROOT
 
 import c3sim
 from c3sim.errors import InputErrors
@@ -281,7 +281,7 @@ def test_latencies_of_memory_and_fabric_keep_their_clock() -> None:
     assert channel_speed(0.0, 0.5, 1.0) == 1.0
 
 
-SYMMETRIC = Path(__file__).parents[2] / "validation/data/kernels/h200-2-symmetric.csv"
+SYMMETRIC = ROOT / "validation/data/kernels/h200-2-symmetric.csv"
 
 
 def test_symmetric_kernels_of_two_h200_take_what_was_measured():
@@ -298,7 +298,7 @@ def test_symmetric_kernels_of_two_h200_take_what_was_measured():
         ), row
 
 
-CHANNELS = Path(__file__).parents[2] / "validation/data/kernels/h200-2-nccl-channels.csv"
+CHANNELS = ROOT / "validation/data/kernels/h200-2-nccl-channels.csv"
 
 
 def test_channels_of_small_messages_are_those_measured() -> None:

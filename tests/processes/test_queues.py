@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 from made_workload import run_of, workload_of
+from places import ROOT
 
 from c3sim.simulation.run import Run
 from c3sim.simulation.runs import run_once
@@ -17,7 +17,7 @@ from c3sim.spec.reading.loading import load_node
 
 NODE = load_node("h200-1")
 KERNELS = NODE.gpu.kernels
-MEASURED = Path(__file__).parents[2] / "validation/data/kernels"
+MEASURED = ROOT / "validation/data/kernels"
 
 
 def run(tasks: dict[str, Any], queues: int | None, **host: Any) -> Run:

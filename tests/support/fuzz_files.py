@@ -9,11 +9,11 @@ from pathlib import Path
 
 import yaml
 from kineto_case import MadeTrace
+from places import ROOT
 from typer.testing import CliRunner
 
 from c3sim.cli.app import app
 
-ROOT = Path(__file__).parent.parent.parent
 LOGS = ROOT / "tests" / "importers" / "data"
 STUDIES_AT = ROOT / "workloads" / "studies"
 HOST = {

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 from typer.testing import CliRunner
 
 import c3sim
 from c3sim.spec.reading import loading, records
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_BYTES, MOST_FILES = 300_000, 20
 #: Reader of a file -> the command that says the same of it.
 READERS = {

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 
 from c3sim.errors import C3simError
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 FILE = ROOT / "tests" / "golden" / "refusals.json"
 
 #: Parts that differ from run to run, or with every line of a file of ours -> what is kept instead.

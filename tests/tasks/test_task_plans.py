@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from made_workload import workload_of
+from places import ROOT
 
 from c3sim.models.gemm import plan_gemm
 from c3sim.processes.plan import Planned, Scene
@@ -21,7 +21,7 @@ from c3sim.spec.workload import HostTask, Workload
 from c3sim.tasks.kind import Kind
 from c3sim.tasks.plan import KINDS, plan
 
-PACKAGE = Path(__file__).parents[2] / "c3sim"
+PACKAGE = ROOT / "c3sim"
 NODE = load_node("teaching-4")
 GATHER = {"kind": "collective", "op": "all_gather", "size": "8 MiB"}
 COPY = {"kind": "copy", "bytes": "1 MiB"}

@@ -1,12 +1,12 @@
 """Hits and traffic that the cache laboratory predicted, beside counters of one H200."""
 
 import re
-from pathlib import Path
 from statistics import median
+
+from places import ROOT
 
 from c3sim.validation.frameworks.cache_lab import BOUNDS, both
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "validation" / "data" / "kernels"
 PAGE = (ROOT / "docs" / "cache-laboratory.md").read_text(encoding="utf-8")
 

@@ -1,11 +1,10 @@
 """Counters of pairs on one H200: what two open gaps are not."""
 
 import csv
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAIRS = ROOT / "validation" / "data" / "kernels" / "h200-cache-pairs.csv"
 PAGE = (ROOT / "docs" / "cache-laboratory.md").read_text(encoding="utf-8")
 

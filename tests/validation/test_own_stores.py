@@ -1,15 +1,15 @@
 """Stores, releases and flags of one H200 into its own memory and the host's, predicted before."""
 
 import csv
-from pathlib import Path
 
 import pytest
 from made_workload import workload_of
+from places import ROOT
 
 from c3sim import run
 from c3sim.errors import InputErrors
 
-DATA = Path(__file__).parents[2] / "validation" / "data" / "kernels"
+DATA = ROOT / "validation" / "data" / "kernels"
 
 
 def rates(name: str) -> dict[tuple[str, ...], float]:

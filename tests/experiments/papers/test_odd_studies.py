@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from places import ROOT
 
 import c3sim
 from c3sim.cli.study import _claims
@@ -15,7 +16,7 @@ from c3sim.errors import InputError, InputErrors
 from c3sim.experiments.study import StudyResult, kind_of
 from c3sim.spec.reading.loading import open_study
 
-STUDIES = Path(__file__).parents[3] / "workloads" / "studies"
+STUDIES = ROOT / "workloads" / "studies"
 LEFT_OUT = object()
 
 

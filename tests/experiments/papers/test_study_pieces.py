@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 
 import c3sim
 from c3sim.errors import InputErrors
@@ -16,7 +17,7 @@ from c3sim.spec.reading.loading import load_study, parse_workload
 
 pytestmark = pytest.mark.turns(5)
 
-RECORDS = Path(__file__).parents[3] / "validation/data/h200"
+RECORDS = ROOT / "validation/data/h200"
 TEXT = """\
 schema: 1
 name: small

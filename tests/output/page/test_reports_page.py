@@ -2,12 +2,13 @@
 
 import re
 import shlex
-from pathlib import Path
+
+from places import ROOT
 
 from c3sim.cli.plot import plot
 from c3sim.experiments.plan import make_plan
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = ROOT / "docs"
 TEXT = (DOCS / "reports.md").read_text(encoding="utf-8")
 
 

@@ -1,9 +1,9 @@
 """The words of users: understood where they stand for a name, answered where they do not."""
 
 import re
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import c3sim
 from c3sim.evaluation.strategies.table import STRATEGIES
@@ -14,7 +14,7 @@ from c3sim.spec.words import WORDS, alias, word
 
 NODES = [load_node(name) for name in ("mi300x-8", "h200-2")]
 PAIR = load_workload("gemm-beside-all-gather")
-PAGE = Path(__file__).parents[3] / "docs" / "nomenclature.md"
+PAGE = ROOT / "docs" / "nomenclature.md"
 
 
 @pytest.mark.parametrize("name", WORDS)

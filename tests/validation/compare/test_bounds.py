@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from shared import shared
 
 from c3sim.errors import InputErrors
@@ -26,7 +27,7 @@ from c3sim.validation.pages.words import verdict_text
 pytestmark = pytest.mark.slow
 
 TEXT = FILE.read_text(encoding="utf-8")
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = ROOT / "docs"
 
 
 #: Suites that every run predicts, quick ones: kernels, collectives and copies alone and beside each

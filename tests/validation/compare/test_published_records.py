@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from c3sim.spec.reading.loading import load_node
 from c3sim.spec.record import Record, record_id
 from c3sim.validation.compare.predict import predict_record
 
-PUBLISHED = Path(__file__).parents[3] / "validation" / "data" / "published"
+PUBLISHED = ROOT / "validation" / "data" / "published"
 FILES = sorted(PUBLISHED.rglob("*.jsonl"))
 README = (PUBLISHED / "README.md").read_text(encoding="utf-8")
 

@@ -1,15 +1,14 @@
 """Domains from the records of fits."""
 
 import runpy
-from pathlib import Path
 
 import pytest
 from made_records import GATHER, GEMM, record
+from places import ROOT
 
 from c3sim.validation.compare.record_files import load
 from c3sim.validation.fit.domains import derive, text
 
-ROOT = Path(__file__).parents[3]
 RCCL, HIPBLASLT = "collective_libraries.rccl", "gpu.gemm_libraries.hipblaslt"
 
 

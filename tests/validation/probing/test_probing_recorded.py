@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 from cli_case import invoke
+from places import ROOT
 
 from c3sim.validation.probing.meaning import spreads
 from c3sim.validation.probing.plan import Step, load_plan
 
-LOG = (
-    Path(__file__).parents[3] / "validation" / "data" / "h200" / "four-gpus-calibration-run1.jsonl"
-)
+LOG = ROOT / "validation" / "data" / "h200" / "four-gpus-calibration-run1.jsonl"
 STEP, SUITE, NODE = "all_gathers", "first_collectives", "h200-4"
 COMMAND = "collective --op all_gather --size 1GiB"
 
