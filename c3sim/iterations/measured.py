@@ -21,6 +21,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from c3sim.iterations.build import WHOLE, Built, Model, Piece, Plan, build, plan
+from c3sim.iterations.operators import LIST_CHUNK, LIST_WORKGROUPS
 from c3sim.iterations.runs import (
     Change,
     Like,
@@ -45,9 +46,11 @@ from c3sim.spec.workload import Workload
 
 #: Layers of the first run; the increment is steady once these have filled the queues.
 FEW = 2
-#: Further layers of the second run. Buckets do not end with layers: where gradients go into some,
-#: one layer may fill two of them, and the next one none.
-FURTHER, OF_BUCKETS = 1, 2
+#: Further layers of the second run: one, or two where layers are not alike to what goes over all of
+#: them: buckets do not end with layers, and an optimizer's kernels take whole rounds of numbers, of
+#: which a layer has MANY on a GPU, or the last one counts.
+FURTHER, NOT_ALIKE = 1, 2
+MANY = 4 * LIST_WORKGROUPS * LIST_CHUNK
 #: Part of the host's time for a layer that the wall time follows where all layers wait for it: the
 #: optimizer's calls for it are hidden behind the last exchange.
 NEARLY = 0.95
@@ -187,7 +190,7 @@ def layers_to_run(planned: Plan) -> tuple[int, int]:
     """
     fsdp, model = planned.mesh.fsdp, planned.model
     few = FEW + (max(0, fsdp.prefetch - 1) if fsdp is not None else 0)
-    more = few + (FURTHER if planned.mesh.ddp is None else OF_BUCKETS)
+    more = few + (FURTHER if _alike(planned) else NOT_ALIKE)
     if isinstance(model, Dlrm):
         return few, more
     turn = model.period
@@ -195,6 +198,14 @@ def layers_to_run(planned: Plan) -> tuple[int, int]:
     first = dense + (planned.own_layers - dense) % turn
     few, more = -(-few // turn) * turn, -(-more // turn) * turn
     return first + few, first + (more if more > few else few + turn)
+
+
+def _alike(planned: Plan) -> bool:
+    """True if what goes over all layers takes each as any other."""
+    if planned.mesh.ddp is not None:
+        return False
+    numbers = planned.units().layer.parameters / planned.mesh.shards
+    return planned.iteration.optimizer == "none" or numbers >= MANY
 
 
 @dataclass(frozen=True, kw_only=True)
