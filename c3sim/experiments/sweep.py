@@ -103,12 +103,12 @@ def sweep(
             begin = perf_counter()
             try:
                 _run(plan, store, missing, workers, watcher or (lambda *_: None))
+                seconds = perf_counter() - begin
+                jobs = workers.count(len(missing))
+                store.finish({"seconds": seconds, "run_last": len(missing), "jobs": jobs})
             except KeyboardInterrupt:
                 kept = len(store.open(plan.hashes, total, fresh=False))
                 raise Interrupted(str(store.folder), kept, total) from None
-            seconds = perf_counter() - begin
-            jobs = workers.count(len(missing))
-            store.finish({"seconds": seconds, "run_last": len(missing), "jobs": jobs})
         return SweepResult(
             plan=plan,
             folder=store.folder,
