@@ -10,6 +10,7 @@ from c3sim.lab import desk, runs
 from c3sim.lab.bench import Overtaken
 from c3sim.lab.choice import Choice
 from c3sim.lab.knobs import RESERVED
+from c3sim.simulation.runs import forget
 from c3sim.spec.reading import library
 from c3sim.spec.reading.paths import get_value, set_value
 
@@ -122,7 +123,10 @@ def test_an_iteration_has_its_classes_and_sliders():
 
 
 def test_an_iteration_has_causes_as_on_the_command_line_and_a_band():
-    """Causes of the whole, and of each operator class; every run behind them is told."""
+    """Causes of the whole, and of each operator class; every run behind them is told, where none is
+    remembered.
+    """
+    forget()
     choice, told = Choice(workload="llama3-70b-decode").setting("layers", "2"), []
     accounts = runs.explain_choice(choice, lambda *what: told.append(what))
     same = c3sim.explain(choice.workload, set=choice.settings).to_dict()["parts"]
