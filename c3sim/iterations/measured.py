@@ -46,9 +46,9 @@ from c3sim.spec.workload import Workload
 
 #: Layers of the first run; the increment is steady once these have filled the queues.
 FEW = 2
-#: Further layers of the second run: one, or two where layers are not alike to what goes over all of
-#: them: buckets do not end with layers, and an optimizer's kernels take whole rounds of numbers, of
-#: which a layer has MANY on a GPU, or the last one counts.
+#: Further layers of the second run: one, or two where one layer may add more than the next. Buckets
+#: do not end with layers; an optimizer's kernels over lists launch whole rounds of numbers, which a
+#: layer of fewer than MANY on a GPU fills unevenly.
 FURTHER, NOT_ALIKE = 1, 2
 MANY = 4 * LIST_WORKGROUPS * LIST_CHUNK
 #: Part of the host's time for a layer that the wall time follows where all layers wait for it: the

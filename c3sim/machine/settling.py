@@ -50,7 +50,7 @@ class Sums(NamedTuple):
     seconds: float
 
     def at(self, other: Sums, share: float) -> Sums:
-        """So far on the way to *other*."""
+        """The sums on the line to *other*, at this *share* of the way (1: there)."""
         return Sums(
             self.energy + share * (other.energy - self.energy),
             self.seconds + share * (other.seconds - self.seconds),
